@@ -1,0 +1,47 @@
+# Every target sets up its own private environment from nothing but Python 3.11+ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help up test check fix bench parts real lock clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 12
+
+$(READY): requirements.txt pyproject.toml tools/setup
+	@$(PYTHON) tools/setup $(VENV)
+
+up: $(READY) ## watch the product work (ARGS="--for 20" ends by itself; ARGS=--help lists the rest)
+	@$(BIN)/holdfast up $(ARGS)
+
+test: $(READY) ## all tests that need only PyPI, and the table of what they prove
+	@$(BIN)/python -m tools.parts install ministack
+	@$(BIN)/python -m pytest -n 2 --ignore=tests/real $(ARGS)
+
+check: $(READY) ## format, lint, types, import contracts, tidiness
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m pytest -q tests/tidy
+
+fix: $(READY) ## format, and mend what can be mended
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(READY) ## the benchmarks, as ratios measured side by side
+	@$(BIN)/python -m bench
+
+parts: $(READY) ## install the real outside systems that tests/real needs (ONLY=name,name for some)
+	@$(BIN)/python -m tools.parts install $(ONLY)
+
+real: $(READY) ## run tests/real against the real systems
+	@$(BIN)/python -m pytest tests/real $(ARGS)
+
+lock: $(READY) ## write the hashed requirements file anew (needs uv)
+	@tools/lock
+
+clean: ## remove everything that was built here
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Holdfast keeps spot fleets on AWS standing."""
