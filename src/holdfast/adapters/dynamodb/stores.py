@@ -1,0 +1,89 @@
+"""The two repositories that live in DynamoDB, with their tables."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from holdfast.adapters.dynamodb.items import DynamoItems
+from holdfast.adapters.dynamodb.marshal import plain, tagged
+from holdfast.adapters.dynamodb.meaning import sorted_out
+from holdfast.adapters.dynamodb.tables import ensure_table
+from holdfast.autoscaler import codec as cluster_codec
+from holdfast.autoscaler.record import Cluster
+from holdfast.kernel import Write
+from holdfast.kernel.item import Item
+from holdfast.leases import cap as cap_codec
+from holdfast.leases.cap import Cap, View
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+EVENTS_KEPT_S = 90 * 24 * 3600
+
+
+def cluster_store(
+    client: "DynamoDBClient",
+    *,
+    state_table: str = "k3s-autoscaler-state",
+    logs_table: str = "k3s-autoscaler-logs",
+) -> DynamoItems[Cluster]:
+    """The ClusterStore in `STATE_TABLE` and `LOGS_TABLE`, created when missing."""
+    ensure_table(client, state_table, "pk")
+    ensure_table(client, logs_table, "pk", "sk", expiry="expiresEpoch")
+    return DynamoItems(
+        client,
+        cluster_codec.CODEC,
+        table=state_table,
+        key="pk",
+        events_table=logs_table,
+        events_kept_s=EVENTS_KEPT_S,
+    )
+
+
+class DynamoCapStore(DynamoItems[Cap]):
+    """The CapStore of one stream, in `<stream>_meta` and `<stream>_meta_events`."""
+
+    def __init__(self, client: "DynamoDBClient", *, stream_name: str, app_name: str) -> None:
+        self._workers_table = f"{stream_name}_meta"
+        self._stream_name, self._dynamo = stream_name, client
+        ensure_table(client, self._workers_table, "worker_id")
+        ensure_table(client, f"{stream_name}_meta_events", "pk", "sk", expiry="expiresEpoch")
+
+        def beside(subject: str, write: Write[Cap]) -> Item:
+            return self._named(app_name, write.events[0].at_s)
+
+        super().__init__(
+            client,
+            cap_codec.CODEC,
+            table=self._workers_table,
+            key="worker_id",
+            events_table=f"{stream_name}_meta_events",
+            beside=beside,
+            events_kept_s=EVENTS_KEPT_S,
+        )
+
+    def save_worker(self, app_name: str, worker_id: str, view: View, at_s: float) -> None:
+        row = {"worker_id": worker_id, **self._named(app_name, at_s), **cap_codec.encode(Cap(view))}
+        with sorted_out(f"write {self._workers_table}"):
+            self._dynamo.put_item(
+                TableName=self._workers_table,
+                Item={name: tagged(value) for name, value in row.items()},
+                ConditionExpression="attribute_not_exists(version)",  # never over the agreed record
+            )
+
+    def workers(self, app_name: str) -> dict[str, int]:
+        with sorted_out(f"read {self._workers_table}"):
+            pages = self._dynamo.get_paginator("scan").paginate(
+                TableName=self._workers_table,
+                ConsistentRead=True,
+                FilterExpression="app_name = :app AND worker_id <> :coordinator",
+                ExpressionAttributeValues={
+                    ":app": {"S": app_name},
+                    ":coordinator": {"S": cap_codec.coordinator(app_name)},
+                },
+            )
+            rows: list[Any] = [row for page in pages for row in page["Items"]]
+        return {str(plain(row["worker_id"])): int(plain(row["max_leases_per_worker"])) for row in rows}
+
+    def _named(self, app_name: str, at_s: float) -> Item:
+        when = datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return {"stream_name": self._stream_name, "app_name": app_name, "last_update_time": when}

@@ -1,0 +1,79 @@
+"""What failover needs from outside, in its own words.
+
+Each effect names its fence: (a) idempotency key, (b) irrevocable with durable intent,
+(c) server-side precondition, (d) self-fencing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from holdfast.failover.group import Group
+from holdfast.kernel import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Ask the old primary to stop serving; its answer says whether it has.
+
+    Twice is once.  Fence (c): it names the epoch that has ended, and an agent that has
+    been given a newer one refuses.  Never relied on: the lease runs out without it.
+    """
+
+    instance_id: str
+    ended_epoch: int
+
+
+Effect = Fence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One look, taken after the record was read."""
+
+    lease_left_s: float
+    """What is left of the newest lease of the primary, or of the one before it during a
+    takeover, by the database's clock.  0: it has run out, or there was none."""
+    doomed: frozenset[str] = frozenset()
+    """Instances with a termination notice, or known to be dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    agent_id: str
+    instance_id: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The answer to a heartbeat, from the instance's own row after the commit."""
+
+    instance_id: str
+    epoch: int
+    primary: bool
+    """It is the primary of this epoch."""
+    lease_s: float
+    """Counted by the agent from the moment it *sent* the heartbeat.  0: do not serve."""
+
+
+class GroupStore(Repository[Group], Protocol):
+    """Groups by agent id, and the leases under which their primaries serve."""
+
+    def renew(self, heartbeats: Sequence[Heartbeat], lease_s: float) -> Sequence[Grant]:
+        """Extend many leases in one transaction, each only WHERE epoch AND primary hold.
+
+        Does not change the version: renewals do not disturb a change of the group, and
+        an ended epoch cannot be renewed.  Twice extends twice, which is harmless.
+        """
+        ...
+
+    def lease_left_s(self, agent_id: str, instance_id: str) -> float:
+        """What is left of the instance's newest lease, by the database's clock.  Repeatable."""
+        ...
+
+
+class Agents(Protocol):
+    def perform(self, effect: Effect) -> object:
+        """Carry one effect out; answers True once the instance has stopped serving."""
+        ...

@@ -1,0 +1,45 @@
+"""What all parts mean by the same words.
+
+Here belong the words (record, write, event, outcome), the one driver, and the contract
+that every repository keeps.  No I/O, no clock, no cloud: the import contract allows
+nothing but the standard library's data modules.  What only one part needs belongs to
+that part.
+"""
+
+from holdfast.kernel.driver import Hands, advance, advance_async
+from holdfast.kernel.errors import Busy, Conflict, Corrupt, HoldfastError, Invalid, Refused, Unknown
+from holdfast.kernel.event import Event, Logged
+from holdfast.kernel.lock import FREE, Lock, thrifty
+from holdfast.kernel.ports import Clock, NewId, Repository
+from holdfast.kernel.step import Ahead, Do, Done, Happened, Outcome, Wait, Workflow
+from holdfast.kernel.write import Versioned, Write
+
+__all__ = [
+    "FREE",
+    "Ahead",
+    "Busy",
+    "Clock",
+    "Conflict",
+    "Corrupt",
+    "Do",
+    "Done",
+    "Event",
+    "Hands",
+    "Happened",
+    "HoldfastError",
+    "Invalid",
+    "Lock",
+    "Logged",
+    "NewId",
+    "Outcome",
+    "Refused",
+    "Repository",
+    "Unknown",
+    "Versioned",
+    "Wait",
+    "Workflow",
+    "Write",
+    "advance",
+    "advance_async",
+    "thrifty",
+]

@@ -1,0 +1,176 @@
+"""The only loop there is: read, look, step, act, note.
+
+Rule 1: the record is read before the world is looked at, so no decision rests on a
+        picture older than the record it changes.
+Rule 2: an intention that may be carried out late is written down first.
+Rule 3: what happened is noted on whatever the record has become meanwhile.  A lost race
+        loses the write, not the news.
+Rule 4: a lost answer is resolved by looking for our commit id, never by guessing.
+
+`turn` is the loop as a generator: it yields each call it wants made and is sent the
+answer.  `advance` makes the calls in plain synchronous code, `advance_async` from a
+coroutine, and the simulated world may die at any of them.
+"""
+
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+from holdfast.kernel.errors import Busy, Conflict, HoldfastError, Unknown
+from holdfast.kernel.ports import Clock, NewId, Repository
+from holdfast.kernel.step import Ahead, Do, Happened, Outcome, Workflow
+from holdfast.kernel.write import Versioned, Write
+
+Record = TypeVar("Record")
+Seen = TypeVar("Seen")
+Effect = TypeVar("Effect")
+
+NOTE_TRIES_MAX: Final = 12
+PAUSE_FIRST_S: Final = 0.05
+PAUSE_MAX_S: Final = 5.0
+
+Call = tuple[str, tuple[Any, ...]]
+"""The name of one of the `Hands` below, and its arguments."""
+
+Turn = Generator[Call, Any, Ahead[Record, Effect]]
+
+
+def turn(workflow: Workflow[Record, Seen, Effect], new_id: NewId) -> Turn[Record, Effect]:
+    """Take one step, and say which."""
+    found: Versioned[Record] = yield "read", ()
+    seen: Seen = yield "look", ()
+    now_s: float = yield "now_s", ()
+    ahead = workflow.step(found.value, seen, now_s)
+    if isinstance(ahead, Write):
+        yield from _commit(found, ahead, new_id())
+    elif isinstance(ahead, Do):
+        outcomes: Sequence[Outcome] = yield "perform", (ahead.effects,)
+        for effect, outcome in zip(ahead.effects, outcomes, strict=True):
+            yield from _note(workflow, effect, outcome, new_id)
+    return ahead
+
+
+def _commit(found: Versioned[Record], write: Write[Record], commit_id: str) -> Generator[Call, Any, None]:
+    """Commit; after a lost answer, say whose version it became."""
+    try:
+        yield "commit", (found, write, commit_id)
+    except Unknown:
+        winner: str | None = yield "whose", (found.version + 1,)
+        if winner is None:
+            raise  # it may still arrive; whoever writes next will meet it there
+        if winner != commit_id:
+            raise Conflict(f"version {found.version + 1} is another's") from None
+
+
+def _note(
+    workflow: Workflow[Record, Seen, Effect], effect: Effect, outcome: Outcome, new_id: NewId
+) -> Generator[Call, Any, None]:
+    """Write down what became of the effect, however often others write in between."""
+    pause_s = PAUSE_FIRST_S
+    for _ in range(NOTE_TRIES_MAX):
+        found: Versioned[Record] = yield "read", ()
+        now_s: float = yield "now_s", ()
+        write = workflow.settle(found.value, effect, outcome, now_s)
+        if write is None:
+            return
+        try:
+            yield from _commit(found, write, new_id())
+            return
+        except Busy:
+            yield "pause", (pause_s,)
+            pause_s = min(2 * pause_s, PAUSE_MAX_S)
+        except (Conflict, Unknown):
+            pass  # read again: the record says what is left to note
+    raise Busy(f"could not note {effect} in {NOTE_TRIES_MAX} tries")
+
+
+@dataclass(frozen=True, slots=True)
+class Hands(Generic[Record, Seen, Effect]):
+    """All that a turn may touch, each as a function."""
+
+    read: Callable[[], Versioned[Record]]
+    look: Callable[[], Seen]
+    commit: Callable[[Versioned[Record], Write[Record], str], Versioned[Record]]
+    whose: Callable[[int], str | None]
+    perform: Callable[[tuple[Effect, ...]], Sequence[Outcome]]
+    now_s: Callable[[], float]
+    pause: Callable[[float], None]
+    new_id: NewId
+
+    @classmethod
+    def on(
+        cls,
+        store: Repository[Record],
+        subject: str,
+        *,
+        look: Callable[[], Seen],
+        perform: Callable[[Effect], object],
+        clock: Clock,
+        new_id: NewId,
+    ) -> "Hands[Record, Seen, Effect]":
+        """Hands on one record of a repository; effects are performed one after the other."""
+        return cls(
+            read=lambda: store.read(subject),
+            look=look,
+            commit=lambda found, write, commit_id: store.commit(subject, found, write, commit_id),
+            whose=lambda version: store.whose(subject, version),
+            perform=lambda effects: [outcome_of(perform, effect) for effect in effects],
+            now_s=clock.now_s,
+            pause=clock.sleep,
+            new_id=new_id,
+        )
+
+
+def outcome_of(perform: Callable[[Effect], object], effect: Effect) -> Outcome:
+    """Perform it, and say what became of it."""
+    try:
+        return Happened(perform(effect))
+    except (Conflict, Busy, Unknown) as error:
+        return error
+
+
+def advance(
+    hands: Hands[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
+) -> Ahead[Record, Effect]:
+    """Take one step in plain code.  Raises Conflict, Busy or Unknown if it could not be taken."""
+    running, resume = _begin(workflow, hands.new_id)
+    while True:
+        try:
+            name, arguments = resume()
+        except StopIteration as end:
+            return _ahead(end)
+        try:
+            resume = partial(running.send, getattr(hands, name)(*arguments))
+        except HoldfastError as error:
+            resume = partial(running.throw, error)
+
+
+async def advance_async(
+    ask: Callable[[str, tuple[Any, ...]], Awaitable[Any]],
+    workflow: Workflow[Record, Seen, Effect],
+    new_id: NewId,
+) -> Ahead[Record, Effect]:
+    """The same from a coroutine; `ask(name, arguments)` makes each call."""
+    running, resume = _begin(workflow, new_id)
+    while True:
+        try:
+            name, arguments = resume()
+        except StopIteration as end:
+            return _ahead(end)
+        try:
+            resume = partial(running.send, await ask(name, arguments))
+        except HoldfastError as error:
+            resume = partial(running.throw, error)
+
+
+def _begin(
+    workflow: Workflow[Record, Seen, Effect], new_id: NewId
+) -> tuple[Turn[Record, Effect], Callable[[], Call]]:
+    running = turn(workflow, new_id)
+    return running, partial(running.send, None)
+
+
+def _ahead(end: StopIteration) -> Ahead[Record, Effect]:
+    ahead: Ahead[Record, Effect] = end.value
+    return ahead
