@@ -47,7 +47,7 @@ CAP_ABSURDITIES: tuple[tuple[str, Any], ...] = (
 def groups(agent_id: str) -> tuple[Group, Group, Group]:
     primary, standby = Member("i-1", Role.PRIMARY, True), Member("i-2", Role.REPLICA, True)
     return (
-        Group(agent_id=agent_id, epoch=1, members=(primary, standby)),
+        Group(agent_id=agent_id, epoch=1, since_s=1729999000.5, members=(primary, standby)),
         Group(
             agent_id=agent_id,
             epoch=2,

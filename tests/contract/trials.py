@@ -69,7 +69,7 @@ class MemoryTrial(Generic[Record]):
         return side_by_side([lambda call=call: alone(call) for call in calls])  # type: ignore[misc]
 
     def plant(self, attribute: str, value: Any) -> None:
-        self.store.items[self.subject][attribute] = value
+        self.store.items[self.subject] = {**self.store.items[self.subject], attribute: value}
 
     def stored(self) -> Mapping[str, Any]:
         return dict(self.store.items[self.subject])
@@ -82,7 +82,8 @@ class MemoryTrial(Generic[Record]):
         del self.store.items[self.subject]
 
     def unversion(self) -> None:
-        del self.store.items[self.subject]["version"]
+        item = self.store.items[self.subject]
+        self.store.items[self.subject] = {name: item[name] for name in item if name != "version"}
         del self.store.log.by_subject[self.subject]
 
     def forget_tokens(self) -> None:

@@ -34,6 +34,8 @@ class Takeover:
 class Group:
     agent_id: str
     epoch: int = 0
+    since_s: float = 0.0
+    """When the primary was promoted: until its first lease, it is given some time."""
     members: tuple[Member, ...] = ()
     takeover: Takeover | None = None
 

@@ -4,7 +4,7 @@ Each effect names its fence: (a) idempotency key, (b) irrevocable with durable i
 (c) server-side precondition, (d) self-fencing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,8 +16,9 @@ from holdfast.kernel import Repository
 class Fence:
     """Ask the old primary to stop serving; its answer says whether it has.
 
-    Twice is once.  Fence (c): it names the epoch that has ended, and an agent that has
-    been given a newer one refuses.  Never relied on: the lease runs out without it.
+    Twice is once.  Fence (c): it names the epoch that has ended; an agent in a newer one
+    serves no more under that epoch, says so, and changes nothing.  Never relied on: the
+    lease runs out without it.
     """
 
     instance_id: str
@@ -31,9 +32,8 @@ Effect = Fence
 class Seen:
     """One look, taken after the record was read."""
 
-    lease_left_s: float
-    """What is left of the newest lease of the primary, or of the one before it during a
-    takeover, by the database's clock.  0: it has run out, or there was none."""
+    leases_left_s: Mapping[str, float]
+    """What is left of each instance's newest lease, by the database's clock."""
     doomed: frozenset[str] = frozenset()
     """Instances with a termination notice, or known to be dead."""
 
@@ -68,8 +68,8 @@ class GroupStore(Repository[Group], Protocol):
         """
         ...
 
-    def lease_left_s(self, agent_id: str, instance_id: str) -> float:
-        """What is left of the instance's newest lease, by the database's clock.  Repeatable."""
+    def leases_left_s(self, agent_id: str) -> Mapping[str, float]:
+        """What is left of each instance's newest lease, by the database's clock.  Repeatable."""
         ...
 
 

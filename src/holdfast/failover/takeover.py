@@ -26,6 +26,9 @@ Ahead = Write[Group] | Do[Effect] | Wait | Done
 class Policy:
     look_again_s: float = 1.0
     """How long to wait when only the world can change something."""
+    grace_s: float = 60.0
+    """How long a new primary may take to ask for its first lease.  For thrift only: a
+    primary that is replaced too early is replaced safely."""
     clock_rate_margin: float = 0.01
     """How much faster than the database's clock an agent's may run."""
 
@@ -44,7 +47,7 @@ def step(group: Group, seen: Seen, now_s: float, policy: Policy) -> Ahead:
         )
     if primary in seen.doomed:
         why = "termination notice"
-    elif seen.lease_left_s <= 0:
+    elif seen.leases_left_s.get(primary, 0) <= 0 and now_s >= group.since_s + policy.grace_s:
         why = "lease ran out"
     else:
         return Done()
@@ -67,10 +70,10 @@ def settle(group: Group, effect: Effect, outcome: Outcome, now_s: float) -> Writ
 
 
 def _take_over(group: Group, takeover: Takeover, seen: Seen, now_s: float, policy: Policy) -> Ahead:
-    if not takeover.fenced and seen.lease_left_s > 0:
+    left_s = seen.leases_left_s.get(takeover.old, 0) * (1 + policy.clock_rate_margin)
+    if not takeover.fenced and left_s > 0:
         if not takeover.asked:
             return Do((Fence(takeover.old, group.epoch - 1),))
-        left_s = seen.lease_left_s * (1 + policy.clock_rate_margin)
         return Wait(now_s + left_s, f"the lease of {takeover.old} runs out")
     return _promote(group, seen, now_s, takeover.reason) or Wait(
         now_s + policy.look_again_s, f"{takeover.old} is out, and no replica is ready"
@@ -90,7 +93,7 @@ def _promote(group: Group, seen: Seen, now_s: float, why: str) -> Write[Group] |
     if not candidates:
         return None
     epoch = group.epoch if group.takeover else group.epoch + 1
-    promoted = replace(group, takeover=None, epoch=epoch).move(candidates[0], Move.PROMOTED)
+    promoted = replace(group, takeover=None, epoch=epoch, since_s=now_s).move(candidates[0], Move.PROMOTED)
     return Write(
         promoted, (Event("promoted", now_s, about=candidates[0], reason=why, numbers={"epoch": epoch}),)
     )

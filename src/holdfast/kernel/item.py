@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from holdfast.kernel.errors import Corrupt
@@ -62,7 +63,7 @@ class Attribute:
         return isinstance(value, dict) and any(set(self.columns) - set(row) for row in value.values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Codec(Generic[Record]):
     """How one kind of record is stored."""
 
@@ -76,7 +77,7 @@ class Codec(Generic[Record]):
     """Attributes that a commit checks beside the version, so that a writer which knows no
     versions is noticed too."""
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         return frozenset(attribute.name for attribute in self.attributes)
 

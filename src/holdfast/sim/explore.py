@@ -38,9 +38,13 @@ def explore(
     *,
     broken: Callable[[S], str],
     settled: Callable[[S], bool],
+    canonical: Callable[[S], S] = lambda state: state,
     limit: int = 2_000_000,
 ) -> Explored:
-    """Visit everything; raise Violation with the shortest path to the first thing that is wrong."""
+    """Visit everything; raise Violation with the shortest path to the first thing that is wrong.
+
+    `canonical` picks one of several states that differ in nothing but names.
+    """
     number: dict[S, int] = {start: 0}
     came: list[tuple[int, str]] = [(-1, "")]
     depth = [0]
@@ -57,13 +61,14 @@ def explore(
             good.append(here)
         for move in moves(state):
             edges += 1
-            there = number.get(move.after)
+            after = canonical(move.after)
+            there = number.get(after)
             if there is None:
-                there = number[move.after] = len(came)
+                there = number[after] = len(came)
                 came.append((here, move.label))
                 depth.append(depth[here] + 1)
                 healthy_into.append([])
-                queue.append(move.after)
+                queue.append(after)
                 assert there < limit, f"more than {limit} states: shrink the model"
             if move.healthy:
                 healthy_into[there].append(here)

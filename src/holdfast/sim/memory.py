@@ -1,6 +1,6 @@
 """Repositories in memory, for the simulated world: atomic by nature, strict by contract."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from holdfast.failover.group import Group
@@ -11,6 +11,7 @@ from holdfast.leases import cap as cap_codec
 from holdfast.leases.cap import Cap, View
 
 Record = TypeVar("Record")
+NO_ITEM: Mapping[str, Any] = {}
 
 
 class Log:
@@ -50,14 +51,21 @@ class MemoryItems(Generic[Record]):
     """A repository of one codec's records."""
 
     def __init__(self, codec: Codec[Record], table: str = "memory") -> None:
-        self.items: dict[str, dict[str, Any]] = {}
+        self.items: dict[str, Mapping[str, Any]] = {}
+        """An item is replaced, never changed in place: what was loaded from it stays true."""
         self.log = Log()
         self._codec, self._table = codec, table
+        self._loaded: dict[str, tuple[Mapping[str, Any], Versioned[Record]]] = {}
 
     def read(self, subject: str) -> Versioned[Record]:
-        item = self.items.get(subject, {})
-        value = self._codec.load(item, table=self._table, key=subject)
-        return Versioned(value, self._version(subject), str(item.get("commitId", "")), self._stated(subject))
+        item = self.items.get(subject, NO_ITEM)
+        before, found = self._loaded.get(subject, (None, None))
+        if found is None or before is not item or item is NO_ITEM:
+            value = self._codec.load(item, table=self._table, key=subject)
+            commit_id = str(item.get("commitId", ""))
+            found = Versioned(value, self._version(subject), commit_id, self._stated(subject))
+            self._loaded[subject] = (item, found)
+        return found
 
     def commit(
         self, subject: str, found: Versioned[Record], write: Write[Record], commit_id: str
@@ -68,7 +76,7 @@ class MemoryItems(Generic[Record]):
             if found.stated and found.stated != self._stated(subject):
                 raise Conflict(f"{subject}: changed by something that knows no versions")
             self.log.tell(subject, version, commit_id, write)
-            item = self.items.get(subject, {})
+            item = self.items.get(subject, NO_ITEM)
             foreign = {name: value for name, value in item.items() if name not in self._codec.names}
             ours = {**self._codec.encode(write.value), "version": version, "commitId": commit_id}
             self.items[subject] = {**foreign, **ours}
@@ -81,13 +89,13 @@ class MemoryItems(Generic[Record]):
         return self.log.events(subject, after)
 
     def _version(self, subject: str) -> int:
-        item = self.items.get(subject, {})
+        item = self.items.get(subject, NO_ITEM)
         if "version" not in item:
             return self.log.last(subject)
         return load_version(item, table=self._table, key=subject)
 
     def _stated(self, subject: str) -> dict[str, object]:
-        item = self.items.get(subject, {})
+        item = self.items.get(subject, NO_ITEM)
         return {name: item.get(name) for name in ("version", *self._codec.stated)}
 
 
@@ -149,5 +157,10 @@ class MemoryGroups:
                 answers.append(Grant(beat.instance_id, group.epoch, primary, 0.0))
         return answers
 
-    def lease_left_s(self, agent_id: str, instance_id: str) -> float:
-        return max(0.0, self.leases.get((agent_id, instance_id), 0.0) - self._now_s())
+    def leases_left_s(self, agent_id: str) -> Mapping[str, float]:
+        now_s = self._now_s()
+        return {
+            instance_id: max(0.0, until_s - now_s)
+            for (agent, instance_id), until_s in self.leases.items()
+            if agent == agent_id
+        }

@@ -142,7 +142,7 @@ class FaultProxy:
 
     def _serve(self, client: socket.socket) -> None:
         """One client connection: exchanges until somebody ends it."""
-        with self._sockets.kept(client):
+        with contextlib.suppress(_Broken), self._sockets.kept(client):  # broken here: closed meanwhile
             try:
                 stream = _Stream(client)
                 while self._exchange(stream):
@@ -160,7 +160,7 @@ class FaultProxy:
         fate = self._number(head)
         if head.get("expect").lower() == "100-continue":
             client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-        request = head.without("expect") + b"".join(client.body(head))
+        request = head.raw + b"".join(client.body(head))
         match fate.kind:
             case Kind.PASS | Kind.LATENCY:
                 if self._ended.wait(fate.delay_s):
@@ -209,7 +209,7 @@ class FaultProxy:
             stream.send(request)
             answer_head = stream.read_head()
             while answer_head is not None and answer_head.status < 200 and answer_head.status != 101:
-                answer_head = stream.read_head()  # "wait" and "early hints" are not the answer
+                answer_head = stream.read_head()  # "go on" and "early hints" are not the answer
             if answer_head is None or answer_head.status == 101:
                 raise _Broken("no answer, or a change of protocol, which is not carried")
             yield answer_head.raw
@@ -236,16 +236,12 @@ class _Head:
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
         self.text = raw.decode("latin-1").rstrip("\r\n")
-        self.first_line, *self._lines = self.text.split("\r\n")
-        fields = (line.partition(":") for line in self._lines)
+        self.first_line, *lines = self.text.split("\r\n")
+        fields = (line.partition(":") for line in lines)
         self._values = {name.strip().lower(): value.strip() for name, _, value in fields}
 
     def get(self, name: str) -> str:
         return self._values.get(name, "")
-
-    def without(self, name: str) -> bytes:
-        kept = [line for line in self._lines if line.partition(":")[0].strip().lower() != name]
-        return "\r\n".join([self.first_line, *kept, "", ""]).encode("latin-1")
 
     @property
     def method(self) -> str:

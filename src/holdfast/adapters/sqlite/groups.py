@@ -5,7 +5,7 @@ promoted one after the other, each with a version that was right for itself.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
@@ -33,8 +33,8 @@ class SqliteGroupStore:
                 self.database.last_told(db, COLLECTION, agent_id) if row is None or row[0] is None else row[0]
             )
         version = load_version({"version": version}, table=COLLECTION, key=agent_id)
-        _, commit_id, epoch, *takeover = row or (None, "", 0, None)
-        return Versioned(_group(agent_id, epoch, takeover, found), version, commit_id)
+        _, commit_id, epoch, since_s, *takeover = row or (None, "", 0, 0.0)
+        return Versioned(_group(agent_id, epoch, since_s, takeover, found), version, commit_id)
 
     def commit(
         self, agent_id: str, found: Versioned[Group], write: Write[Group], commit_id: str
@@ -50,7 +50,7 @@ class SqliteGroupStore:
             ):
                 takeover = astuple(group.takeover) if group.takeover else (None,) * 5
                 db.execute("INSERT OR IGNORE INTO agents (id) VALUES (?)", (agent_id,))
-                values = (version, commit_id, group.epoch, *takeover, agent_id, row and row[0])
+                values = (version, commit_id, group.epoch, group.since_s, *takeover, agent_id, row and row[0])
                 changed = db.execute(UPDATE, values)
                 if changed.rowcount != 1:
                     raise Conflict(f"{agent_id}: version {found.version} is gone")
@@ -75,10 +75,9 @@ class SqliteGroupStore:
             self._answer(beat, lease_s if ok else 0.0) for beat, ok in zip(heartbeats, granted, strict=True)
         ]
 
-    def lease_left_s(self, agent_id: str, instance_id: str) -> float:
-        sql = "SELECT max(0, lease_until_s - now_s()) FROM instances WHERE agent_id = ? AND id = ?"
-        found = self.database.rows(sql, agent_id, instance_id)
-        return float(found[0][0]) if found else 0.0
+    def leases_left_s(self, agent_id: str) -> Mapping[str, float]:
+        sql = "SELECT id, max(0, lease_until_s - now_s()) FROM instances WHERE agent_id = ?"
+        return {instance_id: float(left_s) for instance_id, left_s in self.database.rows(sql, agent_id)}
 
     def _answer(self, beat: Heartbeat, lease_s: float) -> Grant:
         found = self.database.rows(ANSWER, beat.agent_id, beat.instance_id)
@@ -94,12 +93,12 @@ class SqliteGroupStore:
 
 MEMBERS = "SELECT id, instance_status, is_primary, ready FROM instances WHERE agent_id = ? ORDER BY position"
 AGENT = """
-SELECT version, commit_id, epoch,
+SELECT version, commit_id, epoch, since_s,
   takeover_old, takeover_reason, takeover_started_s, takeover_asked, takeover_fenced
 FROM agents WHERE id = ?
 """
 UPDATE = """
-UPDATE agents SET version = ?, commit_id = ?, epoch = ?,
+UPDATE agents SET version = ?, commit_id = ?, epoch = ?, since_s = ?,
   takeover_old = ?, takeover_reason = ?, takeover_started_s = ?, takeover_asked = ?, takeover_fenced = ?
 WHERE id = ? AND version IS ?
 """
@@ -133,12 +132,16 @@ def _put_members(db: sqlite3.Connection, group: Group) -> None:
             raise Corrupt(table="instances", key=member.instance_id, attribute="agent_id", problem=problem)
 
 
-def _group(agent_id: str, epoch: object, takeover: Sequence[Any], rows: Sequence[Any]) -> Group:
+def _group(
+    agent_id: str, epoch: object, since_s: object, takeover: Sequence[Any], rows: Sequence[Any]
+) -> Group:
     def corrupt(attribute: str, problem: str) -> Corrupt:
         return Corrupt(table="agents and instances", key=agent_id, attribute=attribute, problem=problem)
 
     if not isinstance(epoch, int) or epoch < 0:
         raise corrupt("epoch", f"is {epoch!r}; expected a whole number of at least 0")
+    if not isinstance(since_s, int | float):
+        raise corrupt("since_s", f"is {since_s!r}; expected seconds since the epoch")
     members = []
     for instance_id, status, is_primary, ready in rows:
         if status not in {role.value for role in Role}:
@@ -147,7 +150,13 @@ def _group(agent_id: str, epoch: object, takeover: Sequence[Any], rows: Sequence
             raise corrupt("is_primary", f"{instance_id} is {is_primary!r} but its status is {status!r}")
         members.append(Member(instance_id, Role(status), bool(ready)))
     try:
-        return Group(agent_id=agent_id, epoch=epoch, members=tuple(members), takeover=_takeover(*takeover))
+        return Group(
+            agent_id=agent_id,
+            epoch=epoch,
+            since_s=since_s,
+            members=tuple(members),
+            takeover=_takeover(*takeover),
+        )
     except (TypeError, ValueError) as error:
         raise corrupt("takeover", str(error)) from error
 

@@ -14,6 +14,7 @@ CREATE TABLE IF NOT EXISTS agents (
     version INTEGER,
     commit_id TEXT NOT NULL DEFAULT '',
     epoch INTEGER NOT NULL DEFAULT 0,
+    since_s REAL NOT NULL DEFAULT 0,
     takeover_old TEXT,           -- NULL outside a takeover, like the columns below
     takeover_reason TEXT,
     takeover_started_s REAL,

@@ -1,0 +1,152 @@
+"""Several hands on one record, one small move at a time: the driver, cut open.
+
+A hand is one invocation: it reads, looks, then writes or performs its effects and notes
+them.  Between any two of these it may be overtaken, pause for ever or die.  The moves
+call the shipped `step` and `settle`; the model is the product with its I/O replaced.
+
+What happens between reading and looking matters: there a decision is made from a record
+older than the picture.  Two reductions keep the space small and lose no behaviour:
+- as long as nobody commits, reading early or late is the same; so a hand reads when it
+  looks, and at each commit every idle hand may turn out to have read just before it;
+- a write by a hand that somebody overtook is refused, whenever it comes; so such a hand
+  is idle again at once.  Its effects are another matter, and are kept.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Generic, TypeVar
+
+from holdfast.kernel import Do, Done, Outcome, Wait, Workflow, Write
+from holdfast.sim.explore import Move
+
+R = TypeVar("R", bound=Hashable)
+W = TypeVar("W", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """One invocation in the middle of a turn."""
+
+    found: Any = None
+    """The record it read, once somebody has replaced that one."""
+    ahead: Any = None
+    news: tuple[tuple[Any, Outcome], ...] = ()
+
+
+IDLE = Hand()
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[R, W]):
+    """A record, the world around it, and the hands at work."""
+
+    record: R
+    world: W
+    hands: tuple[Hand, ...]
+    broken: str = ""
+
+
+Seeing = tuple[str, Any, bool]
+"""A label, what was seen, and whether that is healthy."""
+Doing = tuple[str, W, Outcome, bool]
+"""A label, the world after it, what the hand was told, and whether that is healthy."""
+
+
+@dataclass(frozen=True)
+class Rules(Generic[R, W]):
+    workflow: Workflow[R, Any, Any]
+    looks: Callable[[Table[R, W], int], Iterable[Seeing]]
+    does: Callable[[Table[R, W], Any], Iterable[Doing[W]]]
+    judge: Callable[[Table[R, W], Table[R, W]], str]
+    """Names what a move broke, given the table before and after it."""
+    committed: Callable[[Table[R, W], Sequence[str]], W] = lambda table, kinds: table.world
+    """The world after a commit that told these kinds: a place to count what is bounded."""
+
+
+def hand_moves(table: Table[R, W], rules: Rules[R, W]) -> Iterator[Move[Table[R, W]]]:
+    """Everything that the hands may do next."""
+    for n, hand in enumerate(table.hands):
+        if hand.news:
+            yield from _note(table, rules, n, hand)
+        elif hand.ahead is None:
+            yield from _look(table, rules, n, hand)
+        elif isinstance(hand.ahead, Write):
+            label = f"{n} writes {hand.ahead.events[0].kind}"
+            yield from commits(put(table, n, IDLE), rules, hand.ahead, label, by=n)
+        else:
+            yield from _do(table, rules, n, hand)
+        if hand != IDLE:
+            yield Move(f"{n} dies", put(table, n, IDLE), healthy=False)
+
+
+def in_line(table: Table[R, W]) -> Table[R, W]:
+    """Hands are alike: only which states they are in matters, not which hand is in which.
+
+    In a path, a number therefore names a place in line at that moment.
+    """
+    return replace(table, hands=tuple(sorted(table.hands, key=hash)))
+
+
+def put(table: Table[R, W], n: int, hand: Hand) -> Table[R, W]:
+    return replace(table, hands=(*table.hands[:n], hand, *table.hands[n + 1 :]))
+
+
+def commits(
+    table: Table[R, W], rules: Rules[R, W], write: Write[R], label: str, *, by: int = -1, healthy: bool = True
+) -> Iterator[Move[Table[R, W]]]:
+    """Store the record.  Idle hands may have read the old one; waiting writes are refused."""
+    kinds = [event.kind for event in write.events]
+    after = replace(table, record=write.value, world=rules.committed(table, kinds))
+    overtaken = [
+        (hand, Hand(found=table.record))
+        if hand == IDLE and n != by
+        else (IDLE if _is_refused(hand) else hand,)
+        for n, hand in enumerate(table.hands)
+    ]
+    for hands in product(*overtaken):
+        early = "".join(
+            f", {n} had read before" for n, hand in enumerate(hands) if hand.found is table.record
+        )
+        yield Move(label + early, judged(table, rules, replace(after, hands=hands)), healthy and not early)
+
+
+def _is_refused(hand: Hand) -> bool:
+    return isinstance(hand.ahead, Write)
+
+
+def judged(before: Table[R, W], rules: Rules[R, W], after: Table[R, W]) -> Table[R, W]:
+    problem = rules.judge(before, after)
+    return replace(after, broken=problem) if problem else after
+
+
+def _note(table: Table[R, W], rules: Rules[R, W], n: int, hand: Hand) -> Iterator[Move[Table[R, W]]]:
+    (effect, outcome), *rest = hand.news
+    write = rules.workflow.settle(table.record, effect, outcome, 0.0)
+    label = f"{n} notes {effect}: {type(outcome).__name__}"
+    left = put(table, n, replace(hand, news=tuple(rest)))
+    if write is None:
+        yield Move(label, left)
+    else:
+        yield from commits(left, rules, write, label, by=n)
+
+
+def _look(table: Table[R, W], rules: Rules[R, W], n: int, hand: Hand) -> Iterator[Move[Table[R, W]]]:
+    overtaken = hand.found is not None
+    record = hand.found if overtaken else table.record
+    for label, seen, healthy in rules.looks(table, n):
+        ahead = rules.workflow.step(record, seen, 0.0)
+        if isinstance(ahead, Wait | Done) or (overtaken and isinstance(ahead, Write)):
+            if overtaken:
+                yield Move(f"{n} {label} and lets go", put(table, n, IDLE), healthy)
+        else:
+            plan = ahead.events[0].kind if isinstance(ahead, Write) else " ".join(map(str, ahead.effects))
+            yield Move(f"{n} {label}, next {plan}", put(table, n, Hand(ahead=ahead)), healthy)
+
+
+def _do(table: Table[R, W], rules: Rules[R, W], n: int, hand: Hand) -> Iterator[Move[Table[R, W]]]:
+    effect, *rest = hand.ahead.effects
+    left = Hand(ahead=Do(tuple(rest)) if rest else None)
+    for label, world, outcome, healthy in rules.does(table, effect):
+        after = put(replace(table, world=world), n, replace(left, news=((effect, outcome),)))
+        yield Move(f"{n} does {effect}{label}", judged(table, rules, after), healthy)
