@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check fix bench parts real lock clean
+.PHONY: help up test check fix bench parts real cluster lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 12
@@ -37,8 +37,12 @@ bench: $(READY) ## the benchmarks, as ratios measured side by side
 parts: $(READY) ## install the real outside systems that tests/real needs (ONLY=name,name for some)
 	@$(BIN)/python -m tools.parts install $(ONLY)
 
-real: $(READY) ## run tests/real against the real systems
-	@$(BIN)/python -m pytest tests/real $(ARGS)
+real: $(READY) ## run tests/real against the real systems; an absent one is a failure, with its fix
+	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/real $(ARGS)
+
+cluster: $(READY) ## a real control plane with KWOK, and EC2, to play with until Ctrl-C
+	@$(BIN)/python -m tools.parts install kubernetes kwok kubectl ec2
+	@$(BIN)/python -m tools.parts.play
 
 lock: $(READY) ## write the hashed requirements file anew (needs uv)
 	@tools/lock

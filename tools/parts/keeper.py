@@ -3,7 +3,7 @@
 Run as a program.  It reads one JSON command a line on standard input, starts what it
 is told to, and answers with one line each.  End of input means that whoever started
 it is gone, by whatever death: then everything is stopped, newest first, by its own
-process group, and the temporary folder is removed.
+process group, whatever those left behind is killed, and the temporary folder is removed.
 """
 
 import contextlib
@@ -18,12 +18,16 @@ from collections.abc import Mapping
 from typing import Any
 
 STOP_GRACE_S = 8.0
+UNHEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 
 
-def die_with_the_keeper() -> None:
-    """Should even the keeper be killed, the kernel ends its children."""
+def prepare_child() -> None:
+    """Should even the keeper be killed, the kernel ends its children; and what it ignores, they do not."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    for heard in UNHEARD:
+        signal.signal(heard, signal.SIG_DFL)
 
 
 def start(command: Mapping[str, Any]) -> subprocess.Popen[bytes]:
@@ -36,7 +40,7 @@ def start(command: Mapping[str, Any]) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=die_with_the_keeper,
+            preexec_fn=prepare_child,
         )
 
 
@@ -52,32 +56,67 @@ def stop(child: subprocess.Popen[bytes], grace_s: float = STOP_GRACE_S) -> None:
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def main(folder: str) -> None:
-    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ignored, signal.SIG_IGN)
-    children: dict[str, subprocess.Popen[bytes]] = {}
-    for line in sys.stdin:
-        command = json.loads(line)
-        match command["do"]:
-            case "start":
+def inherit_orphans() -> None:
+    """A grandchild in a process group of its own comes to the keeper, not to init, when its parent dies."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_orphans() -> None:
+    """Kill what is left below the keeper; the death of one may bring the next."""
+    while left := _children():
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def _children() -> list[int]:
+    found = []
+    for entry in os.listdir("/proc"):
+        # The name may hold blanks and brackets, so the fields are counted from behind it.
+        with contextlib.suppress(ValueError, OSError), open(f"/proc/{int(entry)}/stat") as stat:
+            if int(stat.read().rpartition(")")[2].split()[1]) == os.getpid():
+                found.append(int(entry))
+    return found
+
+
+def obey(command: Mapping[str, Any], children: dict[str, subprocess.Popen[bytes]]) -> dict[str, Any]:
+    """Do one command; the answer to it."""
+    match command["do"]:
+        case "start":
+            try:
                 child = children[command["name"]] = start(command)
-                answer: dict[str, Any] = {"pid": child.pid}
-            case "poll":
-                answer = {"code": children[command["name"]].poll()}
-            case "stop":
-                stop(children.pop(command["name"]))
-                answer = {}
-            case "kill":
-                killed = children.pop(command["name"])
-                os.killpg(killed.pid, signal.SIGKILL)
-                killed.wait()
-                answer = {}
-            case other:
-                raise SystemExit(f"keeper: no such command: {other}")
-        print(json.dumps(answer), flush=True)
-    for child in reversed(children.values()):
-        stop(child)
-    shutil.rmtree(folder, ignore_errors=True)
+            except OSError as error:
+                return {"error": f"{command['name']} cannot be started: {error}"}
+            return {"pid": child.pid}
+        case "poll":
+            return {"code": children[command["name"]].poll()}
+        case "stop":
+            stop(children.pop(command["name"]))
+        case "kill":
+            killed = children.pop(command["name"])
+            os.killpg(killed.pid, signal.SIGKILL)
+            killed.wait()
+        case other:
+            return {"error": f"the keeper knows no such command: {other}"}
+    return {}
+
+
+def main(folder: str) -> None:
+    inherit_orphans()
+    for unheard in UNHEARD:
+        signal.signal(unheard, signal.SIG_IGN)
+    children: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for line in sys.stdin:
+            print(json.dumps(obey(json.loads(line), children)), flush=True)
+    finally:
+        for child in reversed(children.values()):
+            stop(child)
+        end_orphans()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -54,9 +54,7 @@ class Running:
             start_new_session=True,
         )
 
-    def start(
-        self, name: str, argv: Sequence[str | Path], *, env: Mapping[str, str] | None = None
-    ) -> int:
+    def start(self, name: str, argv: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> int:
         """Start a process under the keeper; its output goes to `<name>.log`."""
         answer = self._ask(
             do="start",
@@ -116,4 +114,6 @@ class Running:
         self._keeper.stdin.write(json.dumps(command) + "\n")
         self._keeper.stdin.flush()
         answer: dict[str, Any] = json.loads(self._keeper.stdout.readline())
+        if "error" in answer:
+            raise DidNotStart(f"{self.name}: {answer['error']}")
         return answer

@@ -9,6 +9,7 @@ from holdfast.kernel import Conflict, Corrupt, Logged, Versioned, Write
 from holdfast.kernel.item import Codec, load_version
 from holdfast.leases import cap as cap_codec
 from holdfast.leases.cap import Cap, View
+from holdfast.sim.limits import ItemLimits
 
 Record = TypeVar("Record")
 NO_ITEM: Mapping[str, Any] = {}
@@ -50,11 +51,11 @@ class Log:
 class MemoryItems(Generic[Record]):
     """A repository of one codec's records."""
 
-    def __init__(self, codec: Codec[Record], table: str = "memory") -> None:
+    def __init__(self, codec: Codec[Record], table: str = "memory", limits: ItemLimits | None = None) -> None:
         self.items: dict[str, Mapping[str, Any]] = {}
         """An item is replaced, never changed in place: what was loaded from it stays true."""
         self.log = Log()
-        self._codec, self._table = codec, table
+        self._codec, self._table, self._limits = codec, table, limits
         self._loaded: dict[str, tuple[Mapping[str, Any], Versioned[Record]]] = {}
 
     def read(self, subject: str) -> Versioned[Record]:
@@ -70,17 +71,35 @@ class MemoryItems(Generic[Record]):
     def commit(
         self, subject: str, found: Versioned[Record], write: Write[Record], commit_id: str
     ) -> Versioned[Record]:
+        if self._limits is None:
+            return self._commit(subject, found, write, commit_id)
+        request = (found.version, write)
+        done: Versioned[Record] | None = self._limits.recall(commit_id, request)
+        if done is None:
+            done = self._commit(subject, found, write, commit_id)
+            self._limits.remember(commit_id, request, done)
+        return done
+
+    def _commit(
+        self, subject: str, found: Versioned[Record], write: Write[Record], commit_id: str
+    ) -> Versioned[Record]:
         version = found.version + 1
         stored = self._version(subject)
-        if self.log.may_write(subject, stored=stored, expected=found.version, commit_id=commit_id):
-            if found.stated and found.stated != self._stated(subject):
-                raise Conflict(f"{subject}: changed by something that knows no versions")
-            self.log.tell(subject, version, commit_id, write)
-            item = self.items.get(subject, NO_ITEM)
-            foreign = {name: value for name, value in item.items() if name not in self._codec.names}
-            ours = {**self._codec.encode(write.value), "version": version, "commitId": commit_id}
-            self.items[subject] = {**foreign, **ours}
-        return Versioned(write.value, version, commit_id, self._stated(subject))
+        if not self.log.may_write(subject, stored=stored, expected=found.version, commit_id=commit_id):
+            return Versioned(write.value, version, commit_id, self._stated(subject))
+        if found.stated and found.stated != self._stated(subject):
+            raise Conflict(f"{subject}: changed by something that knows no versions")
+        before = self.items.get(subject, NO_ITEM)
+        foreign = {name: value for name, value in before.items() if name not in self._codec.names}
+        ours = {**self._codec.encode(write.value), "version": version, "commitId": commit_id}
+        item = {**foreign, **ours}
+        if self._limits is not None:
+            self._limits.charge(subject, item, len(write.events))
+        self.log.tell(subject, version, commit_id, write)
+        self.items[subject] = item
+        done = Versioned(write.value, version, commit_id, self._stated(subject))
+        self._loaded[subject] = (item, done)
+        return done
 
     def whose(self, subject: str, version: int) -> str | None:
         return self.log.whose(subject, version)
@@ -102,8 +121,8 @@ class MemoryItems(Generic[Record]):
 class MemoryCaps(MemoryItems[Cap]):
     """A CapStore in memory."""
 
-    def __init__(self) -> None:
-        super().__init__(cap_codec.CODEC)
+    def __init__(self, limits: ItemLimits | None = None) -> None:
+        super().__init__(cap_codec.CODEC, limits=limits)
         self._workers: dict[str, dict[str, int]] = {}
 
     def save_worker(self, app_name: str, worker_id: str, view: View, at_s: float) -> None:
@@ -137,6 +156,10 @@ class MemoryGroups:
                 raise Corrupt(table="memory", key=agent_id, attribute="agent_id", problem=problem)
             self.log.tell(agent_id, done.version, commit_id, write)
             self.groups[agent_id] = done
+            living = {member.instance_id for member in write.value.members}
+            self.leases = {
+                k: until_s for k, until_s in self.leases.items() if k[0] != agent_id or k[1] in living
+            }
         return done
 
     def whose(self, agent_id: str, version: int) -> str | None:

@@ -1,0 +1,76 @@
+"""A whole world from one seed: the three scenarios together, faults, then healing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.autoscaler import codec as cluster_codec
+from holdfast.sim.faults import Faults
+from holdfast.sim.limits import ItemLimits
+from holdfast.sim.memory import MemoryCaps, MemoryGroups, MemoryItems
+from holdfast.sim.scenarios import Agreeing, Removing, Scenario, TakingOver
+from holdfast.sim.world import START_S, World
+
+HEALING_H = 2.0
+"""Faults stop, nothing new happens; by the end of this everything must be as it should be."""
+
+Workflows = dict[str, Any]
+"""A workflow by scenario's name, in place of the shipped one: for broken variants."""
+
+
+@dataclass(frozen=True)
+class Lived:
+    """What became of one seed."""
+
+    seed: int
+    hours: float
+    digest: int
+    actions: dict[str, int]
+    suffered: dict[tuple[str, str], int]
+    accidents: tuple[str, ...]
+    unhealed: tuple[str, ...]
+
+    def complaint(self) -> str:
+        """Empty if all went well; else what went wrong, and the command that replays it."""
+        wrong = [*self.accidents, *self.unhealed]
+        if not wrong:
+            return ""
+        return "\n".join([*wrong[:10], f"replay: holdfast sim --seed {self.seed} --hours {self.hours:g}"])
+
+
+def live(
+    seed: int,
+    hours: float,
+    *,
+    workflows: Workflows | None = None,
+    watch: Callable[[World, tuple[Scenario, ...]], None] = lambda world, scenarios: None,
+) -> Lived:
+    """Live through that many virtual hours of faults, and the healing after them."""
+    world = World(seed, Faults.swarm(seed))
+    chosen = workflows or {}
+    scenarios: tuple[Scenario, ...] = (
+        Removing(
+            world,
+            MemoryItems(cluster_codec.CODEC, limits=ItemLimits(world.now_s)),
+            chosen.get(Removing.name),
+        ),
+        TakingOver(world, MemoryGroups(world.now_s), chosen.get(TakingOver.name)),
+        Agreeing(world, MemoryCaps(ItemLimits(world.now_s)), chosen.get(Agreeing.name)),
+    )
+    watch(world, scenarios)
+    for scenario in scenarios:
+        scenario.begin()
+    world.run(START_S + hours * 3600)
+    world.faults = None
+    for scenario in scenarios:
+        scenario.calm()
+    world.run(world.now + HEALING_H * 3600)
+    return Lived(
+        seed=seed,
+        hours=hours,
+        digest=world.digest,
+        actions={scenario.name: scenario.actions for scenario in scenarios},
+        suffered=dict(world.suffered),
+        accidents=tuple(problem for scenario in scenarios for problem in scenario.accidents),
+        unhealed=tuple(problem for scenario in scenarios for problem in scenario.unhealed()),
+    )

@@ -1,0 +1,154 @@
+"""Workers come and go, the stream is resharded, and the counts are sometimes old or not to be had."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from holdfast.kernel import Busy, Conflict, Hands, Logged, Unknown, Versioned, Workflow, Write, advance_async
+from holdfast.leases import agreement
+from holdfast.leases.cap import Cap, View, coordinator
+from holdfast.leases.ports import CapStore, Effect, Seen
+from holdfast.sim.gate import Kind
+from holdfast.sim.scenarios.scenario import Watched
+from holdfast.sim.world import Process, World
+
+APP = "my-app"
+SUBJECT = coordinator(APP)
+RECONCILE_S = 300.0
+KINDS = {
+    "read": Kind.READ,
+    "whose": Kind.READ,
+    "look": Kind.LOOK,
+    "commit": Kind.CHANGE,
+    "perform": Kind.CHANGE,
+}
+
+
+@dataclass
+class SimStream:
+    """A stream whose shard counts are listed late at times."""
+
+    shards: int
+    before: int
+
+
+class Agreeing:
+    name = "agreeing on the cap"
+
+    def __init__(
+        self, world: World, store: CapStore, workflow: Workflow[Cap, Seen, Effect] | None = None
+    ) -> None:
+        self.world, self.caps = world, store
+        self.store = Watched(store, self._judge)
+        self.workflow = workflow or agreement.WORKFLOW
+        self.accidents: list[str] = []
+        self.actions = 0
+        self.stream = SimStream(30, 30)
+        self.workers: dict[str, int] = {}
+        """The cap in force at each living worker."""
+        self._hired = 0
+        self._calm = False
+
+    def begin(self) -> None:
+        for _ in range(3):
+            self._hire()
+        self.world.every(2_400, self._reshard)
+        self.world.every(3_000, self._come_or_go)
+
+    def calm(self) -> None:
+        self._calm = True
+
+    def phase(self) -> str:
+        agreed = self.store.read(SUBJECT).value
+        if agreed.view != self._truth():
+            return "agreeing: outdated"
+        behind = any(cap != agreed.max_leases_per_worker for cap in self.workers.values())
+        return "agreeing: applying" if behind else "agreeing: agreed"
+
+    def events(self, after: int) -> Sequence[Logged]:
+        return self.store.events(SUBJECT, after)
+
+    def unhealed(self) -> Sequence[str]:
+        agreed, truth = self.store.read(SUBJECT).value, self._truth()
+        if agreed.view != truth:
+            return [f"L-K1: {agreed.view} is agreed, {truth} is true"]
+        behind = {w: cap for w, cap in self.workers.items() if cap != truth.max_leases_per_worker}
+        return [f"L-K1: {behind} have not applied {truth.max_leases_per_worker}"] if behind else []
+
+    def _truth(self) -> View:
+        return View(self.stream.shards, max(1, len(self.workers)))
+
+    def _hire(self) -> None:
+        self._hired += 1
+        worker = f"worker-{self._hired}"
+        self.workers[worker] = 0
+        self.world.spawn_async(worker, partial(self._live, worker), phase=self.phase)
+
+    async def _live(self, worker: str, process: Process) -> None:
+        """One worker's life: reconcile, rest, again.  Killed, it is started anew."""
+        hands: Hands[Cap, Seen, Effect] = Hands.on(
+            self.store,
+            SUBJECT,
+            look=partial(self._look, worker, 0),
+            perform=partial(self._apply, worker),
+            clock=process,
+            new_id=self.world.new_id,
+        )
+
+        async def ask(name: str, arguments: tuple[Any, ...]) -> Any:
+            if name == "now_s":
+                return process.now_s()
+            if name == "pause":
+                return await process.sleep_async(*arguments)
+            call: Callable[[], Any] = partial(getattr(hands, name), *arguments)
+            stale = partial(self._look, worker, 1) if name == "look" else None
+            return await process.call_async(name, KINDS[name], call, stale)
+
+        try:
+            while worker in self.workers:
+                try:
+                    await advance_async(ask, self.workflow, self.world.new_id)
+                except (Conflict, Busy, Unknown):
+                    await process.sleep_async(5.0)
+                    continue
+                await process.sleep_async(RECONCILE_S * self.world.random.uniform(0.8, 1.2))
+        finally:
+            if worker in self.workers:
+                self.workers[worker] = 0  # a restarted process has no cap in force
+                self.world.after(20.0, partial(self._restart, worker))
+
+    def _restart(self, worker: str) -> None:
+        if worker in self.workers:
+            self.world.spawn_async(worker, partial(self._live, worker), phase=self.phase)
+
+    def _look(self, worker: str, age: int) -> Seen:
+        shards = self.stream.before if age else self.stream.shards
+        view = View(shards, len(self.workers)) if self.workers else None
+        return Seen(worker_id=worker, view=view, applied=self.workers.get(worker, 0))
+
+    def _apply(self, worker: str, effect: Effect) -> None:
+        self.caps.save_worker(APP, worker, effect.view, self.world.now)
+        if worker in self.workers:
+            self.workers[worker] = effect.view.max_leases_per_worker
+
+    def _judge(self, before: Versioned[Cap], after: Versioned[Cap], write: Write[Cap]) -> None:
+        if after.version != before.version + 1:
+            self.accidents.append(f"S-A7: version {after.version} after {before.version}")
+        view = after.value.view
+        if view and view.unread and not any(event.kind == "shardsUnread" for event in write.events):
+            self.accidents.append(f"S-K2: {view.unread} shards are unread, and nobody said so")
+        self.actions += 1
+
+    def _reshard(self) -> None:
+        if not self._calm:
+            self.stream.before = self.stream.shards
+            self.stream.shards = self.world.random.choice((30, 60, 120, 400))
+
+    def _come_or_go(self) -> None:
+        if self._calm:
+            return
+        if len(self.workers) < 3 or (len(self.workers) < 6 and self.world.random.random() < 0.5):
+            self._hire()
+        else:
+            del self.workers[self.world.random.choice(sorted(self.workers))]

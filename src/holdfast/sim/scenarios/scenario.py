@@ -1,0 +1,63 @@
+"""What the tests and the demo know of a scenario."""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from holdfast.kernel import Logged, Repository, Versioned, Write
+
+Record = TypeVar("Record")
+
+
+class Scenario(Protocol):
+    name: str
+    accidents: list[str]
+    """What no schedule may do, and one did."""
+    actions: int
+    """Actions that came to their end."""
+
+    def begin(self) -> None:
+        """Start living."""
+        ...
+
+    def calm(self) -> None:
+        """Nothing new happens from here on: what is open must come to its end."""
+        ...
+
+    def unhealed(self) -> Sequence[str]:
+        """What is still not as it should be."""
+        ...
+
+    def phase(self) -> str:
+        """Where the open action stands, in one word."""
+        ...
+
+    def events(self, after: int) -> Sequence[Logged]: ...
+
+
+class Watched(Generic[Record]):
+    """A repository whose every commit is shown to a judge: the record before, and after."""
+
+    def __init__(
+        self,
+        store: Repository[Record],
+        judge: Callable[[Versioned[Record], Versioned[Record], Write[Record]], None],
+    ) -> None:
+        self._store, self._judge = store, judge
+
+    def read(self, subject: str) -> Versioned[Record]:
+        return self._store.read(subject)
+
+    def commit(
+        self, subject: str, found: Versioned[Record], write: Write[Record], commit_id: str
+    ) -> Versioned[Record]:
+        before = self._store.read(subject)
+        after = self._store.commit(subject, found, write, commit_id)
+        if after.version > before.version:
+            self._judge(before, after, write)
+        return after
+
+    def whose(self, subject: str, version: int) -> str | None:
+        return self._store.whose(subject, version)
+
+    def events(self, subject: str, after: int = 0) -> Sequence[Logged]:
+        return self._store.events(subject, after)

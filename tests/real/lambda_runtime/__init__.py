@@ -1,0 +1,1 @@
+"""A handler under the runtime that AWS Lambda itself uses."""

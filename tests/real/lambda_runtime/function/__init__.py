@@ -1,0 +1,1 @@
+"""What would be in the zip file of a function."""

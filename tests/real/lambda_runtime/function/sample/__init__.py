@@ -1,0 +1,1 @@
+"""A function that does as its event says."""

@@ -1,0 +1,1 @@
+"""PromQL over samples that were really scraped, and rules judged by promtool."""

@@ -1,0 +1,116 @@
+"""ExtendDB: a second DynamoDB, written by other people in another language.
+
+What holds on both it and MiniStack is a property of the interface, not of one
+imitation.  It keeps its tables in an SQLite file, checks signatures, and in its
+developer mode knows exactly one key pair: the one of AWS's documentation.
+"""
+
+import base64
+import hashlib
+import platform
+import shutil
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.parts.part import CannotInstall, Part, Say
+from tools.parts.running import Running, answers_http, free_port
+
+PACKAGE = "@extenddb/linux-x64"
+SHA512 = "VH9yqcA8morx94IGvqKhiQPOvakUGXzZ7c/bjyo42e4F+T/0VsxOFfSjYVj0/w65BBj1lExuU5ifpcYIqLSX6g=="
+ACCESS_KEY = "AKIAIOSFODNN7EXAMPLE"
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+# The shell becomes the server, so the process that is stopped is the server itself.
+INIT_THEN_SERVE = """
+"$0" init --sqlite-path tables.sqlite --bind-addr 127.0.0.1 --config extenddb.toml &&
+exec "$0" serve --config extenddb.toml --foreground --port "$1"
+"""
+
+
+@dataclass(frozen=True)
+class Extenddb:
+    """A started ExtendDB, and the only keys it accepts."""
+
+    running: Running
+    endpoint: str
+    access_key: str = ACCESS_KEY
+    secret_key: str = SECRET_KEY
+
+    def stop(self) -> None:
+        self.running.stop()
+
+
+class ExtenddbPart(Part):
+    name = "extenddb"
+    version = "0.1.10"
+    licence = "Apache-2.0"
+    purpose = "a second DynamoDB, independent of the first"
+
+    @property
+    def program(self) -> Path:
+        return self.home / "package" / "extenddb"
+
+    def build(self, say: Say) -> None:
+        machine = platform.machine()
+        if machine != "x86_64":
+            raise CannotInstall(
+                f"extenddb {self.version} is pinned for x86_64, this machine is {machine}; "
+                "leave its tests out, or pin the package for this machine in its catalog file"
+            )
+        say(f"fetching {PACKAGE} {self.version}")
+        packed = self._packed()
+        _check(packed)
+        with tarfile.open(packed) as archive:
+            archive.extractall(self.home, filter="data")
+        packed.unlink()
+
+    def _packed(self) -> Path:
+        npm = shutil.which("npm")
+        if npm is None:
+            raise CannotInstall(
+                "extenddb comes as an npm package and npm is missing: install Node.js 18 or newer"
+            )
+        argv = [npm, "pack", "--silent", "--pack-destination", str(self.home), f"{PACKAGE}@{self.version}"]
+        done = subprocess.run(argv, cwd=self.home, capture_output=True, text=True)
+        if done.returncode:
+            raise CannotInstall(
+                f"npm could not fetch {PACKAGE} {self.version}: check that npm reaches its registry\n"
+                f"{done.stderr.strip()[-2000:]}"
+            )
+        return self.home / done.stdout.split()[-1]
+
+    def start(self) -> Extenddb:
+        self.require()
+        running, port = Running(self.name), free_port()
+        try:
+            running.start(
+                self.name,
+                ["/bin/sh", "-c", INIT_THEN_SERVE, self.program, str(port)],
+                # It writes a certificate below HOME and takes its key pair from the environment:
+                # neither may be the developer's.
+                env={
+                    "HOME": str(running.folder),
+                    "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+                    "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+                },
+            )
+            endpoint = f"http://127.0.0.1:{port}"
+            running.wait_until(self.name, lambda: answers_http(f"{endpoint}/health"))
+        except BaseException:
+            running.stop()
+            raise
+        return Extenddb(running, endpoint)
+
+
+def _check(packed: Path) -> None:
+    found = base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()
+    if found != SHA512:
+        raise CannotInstall(
+            f"{packed.name} is not the file that was pinned (sha512 {found}, expected {SHA512}): "
+            "do not use it; find out who changed it"
+        )
+
+
+PART = ExtenddbPart()
