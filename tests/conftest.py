@@ -1,5 +1,56 @@
-"""Fixtures that several folders share."""
+"""Fixtures that several folders share, and the closing table of what the run has proven."""
 
+import gc
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests import proof
 from tests.ministack import aws_identity, dynamodb_endpoint
 
 __all__ = ["aws_identity", "dynamodb_endpoint"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--proof", action="store_true", help="fail unless the run shows all that a whole run must"
+    )
+
+
+def _leads(config: pytest.Config) -> bool:
+    return not hasattr(config, "workerinput")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if _leads(session.config):
+        proof.forget()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    wanted = session.config.getoption("--proof")
+    if _leads(session.config) and wanted and not exitstatus and proof.missing(proof.collect()):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    figures = proof.collect()
+    if not any(figures.values()):
+        return
+    proof.BUILD.joinpath("proof.json").write_text(json.dumps(figures, indent=2) + "\n")
+    terminalreporter.section("what stands behind the invariants")
+    for line in proof.lines(figures):
+        terminalreporter.write_line(line)
+    if config.getoption("--proof"):
+        for line in proof.missing(figures):
+            terminalreporter.write_line(f"MISSING: {line}", red=True)
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Long simulations make no cycles worth looking for; looking costs a third of their time."""
+    gc.disable()
+    yield
+    gc.enable()
+    gc.collect()

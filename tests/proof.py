@@ -3,10 +3,16 @@
 import json
 import os
 import uuid
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent.parent / "build" / "proof.d"
+from tests.invariants import INVARIANTS, VARIANTS_REQUIRED
+
+BUILD = Path(__file__).parent.parent / "build"
+FOLDER = BUILD / "proof.d"
+Rows = list[dict[str, Any]]
 
 
 def prove(kind: str, subject: str, **figures: Any) -> None:
@@ -18,5 +24,94 @@ def prove(kind: str, subject: str, **figures: Any) -> None:
     part.rename(part.with_suffix(".json"))
 
 
-def rows() -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
+def forget() -> None:
+    for path in FOLDER.glob("*"):
+        path.unlink()
+
+
+def collect() -> dict[str, Any]:
+    """All figures of the run, added up."""
+    rows: Rows = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
+    of = {
+        kind: [row for row in rows if row["kind"] == kind] for kind in sorted({row["kind"] for row in rows})
+    }
+
+    def total(kind: str, figure: str) -> dict[str, int]:
+        added: Counter[str] = Counter()
+        for row in of.get(kind, []):
+            added[row["subject"]] += row[figure]
+        return dict(sorted(added.items()))
+
+    actions: Counter[str] = Counter()
+    faults: Counter[str] = Counter()
+    for row in of.get("sim", []):
+        actions.update(row["actions"])
+        faults.update(row["suffered"])
+    hours = sum(row["hours"] for row in of.get("sim", []))
+    return {
+        "crash_schedules": total("crash", "schedules"),
+        "states_explored": total("explore", "states"),
+        "explored": of.get("explore", []),
+        "virtual_hours": hours,
+        "actions_per_virtual_day": {name: round(24 * n / hours, 1) for name, n in sorted(actions.items())}
+        if hours
+        else {},
+        "faults_by_phase": dict(sorted(faults.items())),
+        "promises_kept": total("contract", "promises"),
+        "operations_linearizable": total("linear", "operations"),
+        "operations_with_lost_answers": total("linear", "lost"),
+        "kills_survived": total("kill9", "kills"),
+        "variants_caught": {row["subject"]: row["caught_by"] for row in of.get("variant", [])},
+    }
+
+
+def missing(proof: dict[str, Any]) -> list[str]:
+    """What a whole run must show, and this one does not."""
+    wants = [
+        *((f"crash schedules of {w}", proof["crash_schedules"].get(w, 0), 5_000) for w in WORKFLOWS),
+        *((f"states explored of {w}", proof["states_explored"].get(w, 0), 1) for w in WORKFLOWS),
+        ("states explored of shrink", proof["states_explored"].get("shrink", 0), 20_000),
+        ("virtual hours", proof["virtual_hours"], 8_760),
+        ("operations checked for linearizability", sum(proof["operations_linearizable"].values()), 20_000),
+        ("operations with lost answers", sum(proof["operations_with_lost_answers"].values()), 1),
+        ("kills survived", sum(proof["kills_survived"].values()), 200),
+    ]
+    caught = {name.split(":")[0] for name in proof["variants_caught"]}
+    short = [f"{what}: {have:,} of at least {want:,}" for what, have, want in wants if have < want]
+    return [*short, *(f"broken variant {v} was not caught" for v in VARIANTS_REQUIRED if v not in caught)]
+
+
+WORKFLOWS = ("shrink", "takeover", "agreement")
+
+
+def lines(proof: dict[str, Any]) -> Iterator[str]:
+    """The closing table."""
+    yield f"{'invariant':<72}{'schedules':>10}{'states':>9}{'hours':>8}  variants caught"
+    caught = list(proof["variants_caught"])
+    for name, sentence, workflow, variants in INVARIANTS:
+        schedules = proof["crash_schedules"].get(workflow, 0)
+        states = proof["states_explored"].get(workflow, 0)
+        hours = proof["virtual_hours"]
+        shown = [v for v in variants if any(v in title for title in caught)]
+        yield f"{name} {sentence}".ljust(72) + f"{schedules:>10,}{states:>9,}{hours:>8,}  {' '.join(shown)}"
+    yield ""
+    promises, operations = proof["promises_kept"], proof["operations_linearizable"]
+    yield f"repositories: {sum(promises.values())} promises kept by {len(promises)} implementations"
+    lost = sum(proof["operations_with_lost_answers"].values())
+    yield f"operations checked for linearizability: {sum(operations.values()):,}, {lost:,} with lost answers"
+    yield f"kills survived in the middle of commits: {sum(proof['kills_survived'].values())}"
+    yield f"broken variants caught: {len(caught)} of {len(caught)}: {', '.join(sorted({c.split(':')[0] for c in caught if ':' in c}))}"
+    rate = ", ".join(f"{name} {n}" for name, n in proof["actions_per_virtual_day"].items())
+    yield f"busy virtual hours: {proof['virtual_hours']:,}; actions a virtual day: {rate}"
+    yield from _faults(proof["faults_by_phase"])
+
+
+def _faults(by_phase: dict[str, int]) -> Iterator[str]:
+    if not by_phase:
+        return
+    split = {tuple(key.rsplit(": ", 1)): n for key, n in by_phase.items()}
+    fates = sorted({fate for _, fate in split})
+    yield ""
+    yield "faults by phase".ljust(24) + "".join(f"{fate:>14}" for fate in fates)
+    for phase in sorted({phase for phase, _ in split}):
+        yield phase.ljust(24) + "".join(f"{split.get((phase, fate), 0):>14,}" for fate in fates)

@@ -11,6 +11,7 @@ from holdfast.kernel.contract import PROMISES, Trial
 from holdfast.leases.cap import CODEC as CAP
 from tests.contract import samples, trials
 from tests.ministack import client_for
+from tests.proof import prove
 
 IMPLEMENTATIONS = (
     "memory cluster",
@@ -49,5 +50,9 @@ def trial(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Trial[Any]
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
-def test_promise(promise: Callable[[Trial[Any]], None], trial: Trial[Any]) -> None:
+def test_promise(
+    promise: Callable[[Trial[Any]], None], trial: Trial[Any], request: pytest.FixtureRequest
+) -> None:
     promise(trial)
+
+    prove("contract", request.node.callspec.params["trial"], promises=1)

@@ -3,7 +3,7 @@
 The lock is left out on purpose: it is for thrift, and nothing here may depend on it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pytest
@@ -12,7 +12,7 @@ from holdfast.autoscaler import shrink
 from holdfast.autoscaler.place import Node
 from holdfast.autoscaler.ports import Drain, Drained, Effect, Seen, Terminate, Uncordon
 from holdfast.autoscaler.record import Cluster, Cordon, Status
-from holdfast.kernel import Happened, Workflow
+from holdfast.kernel import Happened, Workflow, Write
 from holdfast.sim.explore import Explored, Move, explore
 from holdfast.sim.interleave import IDLE, Doing, Rules, Seeing, Table, commits, hand_moves, in_line, judged
 from tests.proof import prove
@@ -30,6 +30,7 @@ class Fleet:
 
 
 Here = Table[Cluster, Fleet]
+GiveUp = Callable[[Cluster, str, float, shrink.Policy], Write[Cluster] | None]
 FIRST = ("i-1", "i-2", "i-3")
 
 
@@ -103,7 +104,9 @@ def settled(table: Here) -> bool:
     return table.record.scale_down is None and not strays and not table.record.strays
 
 
-def search(workflow: Workflow[Cluster, Seen, Effect], first: Here) -> Explored:
+def search(
+    workflow: Workflow[Cluster, Seen, Effect], first: Here, *, give_up: GiveUp = shrink.give_up
+) -> Explored:
     rules: Rules[Cluster, Fleet] = Rules(workflow, looks, does, judge, committed)  # type: ignore[arg-type]
 
     def moves(table: Here) -> Iterator[Move[Here]]:
@@ -120,7 +123,7 @@ def search(workflow: Workflow[Cluster, Seen, Effect], first: Here) -> Explored:
                 yield Move(
                     f"the cloud takes {victim} back", judged(table, rules, replace(table, world=taken)), False
                 )
-        if world.give_ups_left and (write := shrink.give_up(table.record, "an operator", 0.0, POLICY)):
+        if world.give_ups_left and (write := give_up(table.record, "an operator", 0.0, POLICY)):
             tired = replace(table, world=replace(world, give_ups_left=0))
             yield from commits(tired, rules, write, "the operator gives up", healthy=False)
 

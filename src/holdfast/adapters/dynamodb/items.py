@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from holdfast.adapters.dynamodb.marshal import plain, plain_item, tagged
 from holdfast.adapters.dynamodb.meaning import failed_condition, meaning_of_cancellation, sorted_out
-from holdfast.kernel import Conflict, Event, Logged, Versioned, Write
+from holdfast.kernel import Busy, Conflict, Event, Logged, Unknown, Versioned, Write
 from holdfast.kernel.event import sort_key
 from holdfast.kernel.item import Codec, Item, load_version
 
@@ -41,17 +41,23 @@ class DynamoItems(Generic[Record]):
         self._beside, self._events_kept_s = beside, events_kept_s
 
     def read(self, subject: str) -> Versioned[Record]:
+        raw, version = self._get(subject), 0
+        if "version" not in raw and (version := self._last_told(subject)):
+            # Either the record was lost, and goes on where its log ends, or it was first
+            # written between the two looks.  Only a third one can tell.
+            raw = self._get(subject)
+        item = plain_item(raw)
+        if "version" in item:
+            version = load_version(item, table=self._table, key=subject)
+        value = self._codec.load(item, table=self._table, key=subject)
+        return Versioned(value, version, str(item.get("commitId", "")), self._stated(raw))
+
+    def _get(self, subject: str) -> Mapping[str, Any]:
         with sorted_out(f"read {self._table}"):
             answer = self._client.get_item(
                 TableName=self._table, Key={self._key: {"S": subject}}, ConsistentRead=True
             )
-        raw: Mapping[str, Any] = answer.get("Item", {})
-        item = plain_item(raw)
-        version = load_version(item, table=self._table, key=subject)
-        if "version" not in item:
-            version = self._last_told(subject)  # a record that was lost goes on where its log ends
-        value = self._codec.load(item, table=self._table, key=subject)
-        return Versioned(value, version, str(item.get("commitId", "")), self._stated(raw))
+        return answer.get("Item", {})
 
     def commit(
         self, subject: str, found: Versioned[Record], write: Write[Record], commit_id: str
@@ -73,12 +79,19 @@ class DynamoItems(Generic[Record]):
                 reasons: list[Any] = error.response.get("CancellationReasons", [])
                 if failed_condition(reasons) is None:
                     raise meaning_of_cancellation(reasons) from error
-                # It may be our own first try, whose answer was lost.
-                if self.whose(subject, version) != commit_id:
+                if self._winner(subject, version) != commit_id:
                     raise Conflict(
                         f"{self._table} {subject}: no longer at version {found.version}"
                     ) from error
         return done
+
+    def _winner(self, subject: str, version: int) -> str | None:
+        """Whose write a failed condition met: it may be our own first try, whose answer was lost."""
+        try:
+            return self.whose(subject, version)
+        except Busy as error:
+            # Busy would say "certainly not written", which is just what we do not know.
+            raise Unknown(f"{self._table} {subject}: {error}") from error
 
     def whose(self, subject: str, version: int) -> str | None:
         with sorted_out(f"read {self._events_table}"):

@@ -1,0 +1,48 @@
+"""Deliberately broken variants: the shipped file with one guard taken out.
+
+A variant is made from the shipped source each time, so it can never drift away from it:
+if the guard moves, `broken` says so.
+"""
+
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec, module_from_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def broken(module: str, changes: Mapping[str, str], *, also: Mapping[str, ModuleType] | None = None) -> Any:
+    """The module with these exact snippets replaced, as a fresh module.
+
+    `also` names modules that the variant shall import in place of the shipped ones.
+    """
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin).read_text()
+    for guard, without in changes.items():
+        found = source.count(guard)
+        assert found == 1, f"{module} holds this guard {found} times, not once:\n{guard}"
+        source = source.replace(guard, without)
+    variant = module_from_spec(spec)
+    # Dataclasses look their module up by name while they are made.
+    variant.__name__ = f"{module}_{uuid.uuid4().hex[:8]}"
+    sys.modules[variant.__name__] = variant
+    with _instead(also or {}):
+        exec(compile(source, spec.origin, "exec"), variant.__dict__)
+    return variant
+
+
+@contextmanager
+def _instead(modules: Mapping[str, ModuleType]) -> Iterator[None]:
+    shipped = {name: sys.modules[name] for name in modules if name in sys.modules}
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in modules:
+            sys.modules.pop(name, None)
+        sys.modules.update(shipped)

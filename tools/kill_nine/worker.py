@@ -1,0 +1,157 @@
+"""One of the workers: it grows the fleet step by step, hands over, and sometimes ignores the lock.
+
+It runs the shipped driver on the shipped store.  The fleet exists only in the record, so
+the events of the record tell all that ever happened to it.
+"""
+
+import os
+import signal
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+from holdfast.adapters.sqlite import Database, cluster_store
+from holdfast.autoscaler.codec import SUBJECT
+from holdfast.autoscaler.record import Cluster, ScaleUp
+from holdfast.kernel import (
+    FREE,
+    Busy,
+    Conflict,
+    Do,
+    Done,
+    Event,
+    Hands,
+    Happened,
+    Lock,
+    Outcome,
+    Repository,
+    Unknown,
+    Versioned,
+    Wait,
+    Workflow,
+    Write,
+    advance,
+    thrifty,
+)
+
+LOCK_TTL_S: Final = 0.05
+NAP_S: Final = 0.001
+WITHOUT_LOCK_SHARE: Final = 0.25
+HAND_OVER_SHARE: Final = 0.5
+
+Report = Callable[[str], None]
+"""Tells the parent one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What this turn would begin, if nothing is begun."""
+
+    action_id: str
+    add: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grow:
+    """Fence (a): the action id."""
+
+    action_id: str
+
+
+def step(cluster: Cluster, wish: Wish, now_s: float) -> Write[Cluster] | Do[Grow] | Wait | Done:
+    if cluster.scale_up is not None:
+        return Do((Grow(cluster.scale_up.action_id),))
+    up = ScaleUp(wish.action_id, int(now_s), wish.add)
+    numbers = {"requested": up.requested, "started_s": up.started_s}
+    return Write(replace(cluster, scale_up=up), (Event("begun", now_s, about=up.action_id, numbers=numbers),))
+
+
+def settle(cluster: Cluster, effect: Grow, outcome: Outcome, now_s: float) -> Write[Cluster] | None:
+    """Count what was added, and give the lock to the one that the effect's answer names."""
+    up = cluster.scale_up
+    if up is None or up.action_id != effect.action_id or not isinstance(outcome, Happened):
+        return None
+    lock = Lock(str(outcome.answer), now_s + LOCK_TTL_S) if outcome.answer else FREE
+    grown = replace(
+        cluster,
+        scale_up=None,
+        worker_count=cluster.worker_count + up.requested,
+        last_scale_s=int(now_s),
+        lock=lock,
+    )
+    numbers = {
+        "added": up.requested,
+        "worker_count": grown.worker_count,
+        "last_scale_s": grown.last_scale_s,
+    }
+    finished = Event("finished", now_s, about=up.action_id, numbers=numbers)
+    handed_over = Event("handedOver", now_s, about=lock.owner, numbers={"until_s": lock.until_s})
+    return Write(grown, (finished, handed_over))
+
+
+class Reporting:
+    """The store, telling the parent before each commit and after it has returned."""
+
+    def __init__(self, store: Repository[Cluster], report: Report) -> None:
+        self._store, self._report = store, report
+        self.read, self.whose, self.events = store.read, store.whose, store.events
+
+    def commit(
+        self, subject: str, found: Versioned[Cluster], write: Write[Cluster], commit_id: str
+    ) -> Versioned[Cluster]:
+        self._report(f"begin {found.version + 1} {commit_id}")
+        try:
+            done = self._store.commit(subject, found, write, commit_id)
+        except (Conflict, Busy, Unknown) as error:
+            self._report(f"{type(error).__name__} {found.version + 1} {commit_id}")
+            raise
+        self._report(f"done {done.version} {done.commit_id}")
+        return done
+
+
+class WallClock:
+    def now_s(self) -> float:
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def work(name: str, others: list[str], path: str, pipe: int, seed: str) -> None:
+    """Take turns until SIGTERM; the lock is handed to one of the others."""
+    asked_to_stop: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: asked_to_stop.append(number))
+    dice = Random(seed)
+
+    def report(line: str) -> None:
+        os.write(pipe, f"{line}\n".encode())  # one write of a short line is never torn
+
+    store = cluster_store(_opened(path, report))
+    hands: Hands[Cluster, Wish, Grow] = Hands.on(
+        Reporting(store, report),
+        SUBJECT,
+        look=lambda: Wish(f"{int(time.time())}-{uuid.uuid4().hex[:12]}", dice.randint(1, 3)),
+        perform=lambda effect: dice.choice(others or [name]) if dice.random() < HAND_OVER_SHARE else "",
+        clock=WallClock(),
+        new_id=lambda: uuid.uuid4().hex,
+    )
+    careless: Workflow[Cluster, Wish, Grow] = Workflow(step, settle)
+    locked: Workflow[Cluster, Wish, Grow] = Workflow(thrifty(step, owner=name, ttl_s=LOCK_TTL_S), settle)
+    while not asked_to_stop:
+        try:
+            ahead = advance(hands, careless if dice.random() < WITHOUT_LOCK_SHARE else locked)
+        except (Conflict, Busy, Unknown):
+            continue
+        if isinstance(ahead, Wait):
+            time.sleep(NAP_S)
+
+
+def _opened(path: str, report: Report) -> Database:
+    while True:
+        try:
+            return Database(path)
+        except Busy:
+            report("busy opening")
