@@ -97,6 +97,7 @@ class World:
         """How often each fate struck, by the phase that it struck in."""
         self.processes: dict[Process, None] = {}
         self.on_call: Callable[[Process, Call, Fate], None] | None = None
+        """Sees every call just before it is carried out; may raise Crash to end the process there."""
         self._queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._pushed = 0
         self._ids = 0
@@ -209,9 +210,9 @@ class World:
         self.digest = zlib.crc32(
             f"{self.now:.6f} {process.name} {call.name} {fate.value}".encode(), self.digest
         )
-        if self.on_call is not None:
-            self.on_call(process, call, fate)
         try:
+            if self.on_call is not None:
+                self.on_call(process, call, fate)
             answer = suffer(fate, call.name, call.run, call.stale)
         except (HoldfastError, Crash) as error:
             if fate is Fate.ANSWER_LOST:

@@ -10,7 +10,7 @@ from holdfast.leases import agreement
 from holdfast.leases.cap import Cap, View, coordinator
 from holdfast.leases.ports import CapStore, Effect, Seen
 from holdfast.sim.gate import Kind
-from holdfast.sim.scenarios.scenario import Watched
+from holdfast.sim.scenarios.scenario import Watched, describe, named
 from holdfast.sim.world import Process, World
 
 APP = "my-app"
@@ -69,6 +69,16 @@ class Agreeing:
     def events(self, after: int) -> Sequence[Logged]:
         return self.store.events(SUBJECT, after)
 
+    def next_step(self) -> str:
+        """What the worker that is furthest behind does next."""
+        behind = min(
+            self.workers,
+            key=lambda worker: (self.workers[worker] == self._truth().max_leases_per_worker, worker),
+        )
+        return describe(
+            self.workflow.step(self.store.read(SUBJECT).value, self._look(behind, 0), self.world.now)
+        )
+
     def unhealed(self) -> Sequence[str]:
         agreed, truth = self.store.read(SUBJECT).value, self._truth()
         if agreed.view != truth:
@@ -103,7 +113,8 @@ class Agreeing:
                 return await process.sleep_async(*arguments)
             call: Callable[[], Any] = partial(getattr(hands, name), *arguments)
             stale = partial(self._look, worker, 1) if name == "look" else None
-            return await process.call_async(name, KINDS[name], call, stale)
+            what = named(arguments[0][0]) if name == "perform" else name
+            return await process.call_async(what, KINDS[name], call, stale)
 
         try:
             while worker in self.workers:

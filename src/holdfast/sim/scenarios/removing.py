@@ -7,7 +7,7 @@ from functools import partial
 from holdfast.autoscaler import shrink
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.place import Node
-from holdfast.autoscaler.ports import ClusterStore, Effect, Seen
+from holdfast.autoscaler.ports import ClusterStore, Drain, Effect, Seen
 from holdfast.autoscaler.record import Cluster, Status
 from holdfast.kernel import (
     Busy,
@@ -25,7 +25,7 @@ from holdfast.kernel import (
 from holdfast.sim.fleet import SimFleet
 from holdfast.sim.gate import Gated, Kind
 from holdfast.sim.limits import RUN_INSTANCES_PER_S, Bucket
-from holdfast.sim.scenarios.scenario import Watched
+from holdfast.sim.scenarios.scenario import Watched, describe, named
 from holdfast.sim.world import Process, World
 
 ZONES = ("a", "b", "c")
@@ -79,6 +79,11 @@ class Removing:
     def events(self, after: int) -> Sequence[Logged]:
         return self.store.events(SUBJECT, after)
 
+    def next_step(self) -> str:
+        return describe(
+            self.workflow.step(self.store.read(SUBJECT).value, self.fleet.look("you"), self.world.now)
+        )
+
     def unhealed(self) -> Sequence[str]:
         cluster = self.store.read(SUBJECT).value
         need = max(self.fleet.wanted, POLICY.min_workers)
@@ -104,7 +109,7 @@ class Removing:
             look=lambda: process.call(
                 "look", Kind.LOOK, partial(self._look, name, 0.0), partial(self._look, name, LAG_MAX_S)
             ),
-            perform=lambda effect: process.call(str(effect), Kind.CHANGE, lambda: self._perform(effect)),
+            perform=partial(self._carry_out, process),
             clock=process,
             new_id=self.world.new_id,
         )
@@ -124,6 +129,11 @@ class Removing:
         then_s = self.world.now - self.world.random.uniform(0, lag_s)
         old = next((nodes for at_s, nodes in reversed(self.past) if at_s <= then_s), self.past[0][1])
         return Seen(me=me, wanted=seen.wanted, nodes=old, cordons=seen.cordons)
+
+    def _carry_out(self, process: Process, effect: Effect) -> object:
+        if isinstance(effect, Drain):
+            process.sleep(self.world.random.uniform(10, 90))  # pods take their time to leave
+        return process.call(named(effect), Kind.CHANGE, lambda: self._perform(effect))
 
     def _perform(self, effect: Effect) -> object:
         answer = self.fleet.perform(effect)

@@ -1,9 +1,9 @@
 """What the tests and the demo know of a scenario."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from holdfast.kernel import Logged, Repository, Versioned, Write
+from holdfast.kernel import Do, Done, Logged, Repository, Versioned, Wait, Write
 
 Record = TypeVar("Record")
 
@@ -31,7 +31,31 @@ class Scenario(Protocol):
         """Where the open action stands, in one word."""
         ...
 
-    def events(self, after: int) -> Sequence[Logged]: ...
+    def next_step(self) -> str:
+        """What whoever comes next will do, in words."""
+        ...
+
+    def events(self, after: int) -> Sequence[Logged]:
+        """What has been told since that version."""
+        ...
+
+
+def named(effect: Any) -> str:
+    """An effect in two words: what, and to whom."""
+    return f"{type(effect).__name__} {getattr(effect, 'instance_id', None) or effect.worker_id}"
+
+
+def describe(ahead: Write[Any] | Do[Any] | Wait | Done) -> str:
+    """A step in words."""
+    match ahead:
+        case Write(events=events):
+            return f"write {events[0].kind}"
+        case Do(effects):
+            return "do " + ", ".join(map(named, effects))
+        case Wait(why=why):
+            return f"wait: {why}"
+        case Done():
+            return "nothing to do"
 
 
 class Watched(Generic[Record]):

@@ -11,7 +11,7 @@ from holdfast.failover.roles import Move, Role
 from holdfast.kernel import Conflict, Done, Event, Hands, Logged, Versioned, Wait, Workflow, Write, advance
 from holdfast.sim.agents import SimAgent, SimGroup
 from holdfast.sim.gate import Gated, Kind
-from holdfast.sim.scenarios.scenario import Watched
+from holdfast.sim.scenarios.scenario import Watched, describe, named
 from holdfast.sim.world import Process, World
 
 AGENT = "agent-1"
@@ -59,6 +59,9 @@ class TakingOver:
     def events(self, after: int) -> Sequence[Logged]:
         return self.store.events(AGENT, after)
 
+    def next_step(self) -> str:
+        return describe(self.workflow.step(self.store.read(AGENT).value, self._look(), self.world.now))
+
     def unhealed(self) -> Sequence[str]:
         group = self.store.read(AGENT).value
         agent = self.group.agents.get(group.primary or "")
@@ -74,7 +77,9 @@ class TakingOver:
             Gated(self.store, process),
             AGENT,
             look=lambda: process.call("look", Kind.LOOK, self._look),
-            perform=lambda effect: process.call(str(effect), Kind.CHANGE, lambda: self.group.perform(effect)),
+            perform=lambda effect: process.call(
+                named(effect), Kind.CHANGE, lambda: self.group.perform(effect)
+            ),
             clock=process,
             new_id=self.world.new_id,
         )
