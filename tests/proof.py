@@ -101,7 +101,7 @@ def lines(proof: dict[str, Any]) -> Iterator[str]:
     yield f"operations checked for linearizability: {sum(operations.values()):,}, {lost:,} with lost answers"
     yield f"kills survived in the middle of commits: {sum(proof['kills_survived'].values())}"
     required = sum(any(title.startswith(f"{v}:") for title in caught) for v in VARIANTS_REQUIRED)
-    yield f"broken variants caught: {len(caught)}; of those that are required {required} of {len(VARIANTS_REQUIRED)}"
+    yield f"broken variants caught: {len(caught)}; required: {required} of {len(VARIANTS_REQUIRED)}"
     rate = ", ".join(f"{name} {n}" for name, n in proof["actions_per_virtual_day"].items())
     yield f"busy virtual hours: {proof['virtual_hours']:,}; actions a virtual day: {rate}"
     yield from _faults(proof["faults_by_phase"])
