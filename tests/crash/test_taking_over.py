@@ -4,7 +4,7 @@ from itertools import count
 
 from holdfast.failover import takeover
 from holdfast.failover.group import Group, Member
-from holdfast.failover.ports import Effect, Seen
+from holdfast.failover.ports import Effect, Seen, Term
 from holdfast.failover.roles import Role
 from holdfast.kernel import Busy, Conflict, Done, Event, Hands, Unknown, Wait, Workflow, Write, advance
 from holdfast.sim.agents import SimAgent, SimGroup
@@ -14,7 +14,7 @@ from holdfast.sim.memory import MemoryGroups
 from tests.proof import prove
 
 AGENT = "agent-1"
-LEASE_S = 30.0
+TERM = Term(30.0)
 TURNS_MAX = 60
 
 
@@ -44,7 +44,7 @@ class Run:
         """Everybody asks for a lease, the doomed one too: it does not know yet."""
         agents = self.group.agents.values()
         for agent, grant in zip(
-            agents, self.store.renew([a.heartbeat() for a in agents], LEASE_S), strict=True
+            agents, self.store.renew([a.heartbeat() for a in agents], TERM), strict=True
         ):
             agent.hear(grant, self.now)
         self.group.judge()

@@ -39,6 +39,20 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """How long a lease is: for the agent that serves under it, and for everybody who waits for its end."""
+
+    granted_s: float
+    clock_rate_margin: float = 0.01
+    """How much slower than the database's clock an agent's may run."""
+
+    @property
+    def kept_s(self) -> float:
+        """The database keeps a lease for longer than an agent counts it, however slowly that one counts."""
+        return self.granted_s * (1 + self.clock_rate_margin)
+
+
+@dataclass(frozen=True, slots=True)
 class Heartbeat:
     agent_id: str
     instance_id: str
@@ -60,8 +74,10 @@ class Grant:
 class GroupStore(Repository[Group], Protocol):
     """Groups by agent id, and the leases under which their primaries serve."""
 
-    def renew(self, heartbeats: Sequence[Heartbeat], lease_s: float) -> Sequence[Grant]:
+    def renew(self, heartbeats: Sequence[Heartbeat], term: Term) -> Sequence[Grant]:
         """Extend many leases in one transaction, each only WHERE epoch AND primary hold.
+
+        The row keeps the lease for `term.kept_s`, the answer grants `term.granted_s`.
 
         Does not change the version: renewals do not disturb a change of the group, and
         an ended epoch cannot be renewed.  Twice extends twice, which is harmless.

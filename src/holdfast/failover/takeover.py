@@ -8,8 +8,9 @@ Rule 2: then the old lease must have run out, or the old primary has said that i
 Rule 3: then the promotion, under the epoch that the revocation began.
 
 An agent counts its lease from the moment it sent the heartbeat, the database from the
-moment it stored it, which is later: when the lease is out here, it is out there.  That
-needs clocks that run at about the same rate, not clocks that agree.
+moment it stored it, which is later, and keeps it a little longer than it granted it: when
+the lease is out here, it is out there.  That needs clocks that run at about the same rate
+(`Term.clock_rate_margin`), not clocks that agree.
 """
 
 from dataclasses import dataclass, replace
@@ -29,8 +30,6 @@ class Policy:
     grace_s: float = 60.0
     """How long a new primary may take to ask for its first lease.  For thrift only: a
     primary that is replaced too early is replaced safely."""
-    clock_rate_margin: float = 0.01
-    """How much faster than the database's clock an agent's may run."""
 
 
 def workflow(policy: Policy) -> Workflow[Group, Seen, Effect]:
@@ -70,7 +69,7 @@ def settle(group: Group, effect: Effect, outcome: Outcome, now_s: float) -> Writ
 
 
 def _take_over(group: Group, takeover: Takeover, seen: Seen, now_s: float, policy: Policy) -> Ahead:
-    left_s = seen.leases_left_s.get(takeover.old, 0) * (1 + policy.clock_rate_margin)
+    left_s = seen.leases_left_s.get(takeover.old, 0)
     if not takeover.fenced and left_s > 0:
         if not takeover.asked:
             return Do((Fence(takeover.old, group.epoch - 1),))

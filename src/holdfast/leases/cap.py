@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.kernel import Invalid
 from holdfast.kernel.item import Attribute, Codec, Item, Kind
 
 CAP_MAX: Final = 80
@@ -86,3 +87,10 @@ CODEC: Codec[Cap] = Codec(
 def coordinator(app_name: str) -> str:
     """The subject under which an app's workers agree; each stream has a table of its own."""
     return f"{app_name}_coordinator"
+
+
+def worker_subject(app_name: str, worker_id: str) -> str:
+    """The key of a worker's own row; raises Invalid for an id that would hide the agreed record."""
+    if worker_id == coordinator(app_name):
+        raise Invalid(f"worker_id {worker_id!r} is the name of the agreed record: choose another worker id")
+    return worker_id

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from holdfast.failover.group import Group
-from holdfast.failover.ports import Grant, Heartbeat
+from holdfast.failover.ports import Grant, Heartbeat, Term
 from holdfast.kernel import Conflict, Corrupt, Logged, Versioned, Write
 from holdfast.kernel.item import Codec, load_version
 from holdfast.leases import cap as cap_codec
@@ -126,7 +126,8 @@ class MemoryCaps(MemoryItems[Cap]):
         self._workers: dict[str, dict[str, int]] = {}
 
     def save_worker(self, app_name: str, worker_id: str, view: View, at_s: float) -> None:
-        self._workers.setdefault(app_name, {})[worker_id] = view.max_leases_per_worker
+        worker = cap_codec.worker_subject(app_name, worker_id)
+        self._workers.setdefault(app_name, {})[worker] = view.max_leases_per_worker
 
     def workers(self, app_name: str) -> dict[str, int]:
         return dict(self._workers.get(app_name, {}))
@@ -168,14 +169,14 @@ class MemoryGroups:
     def events(self, agent_id: str, after: int = 0) -> Sequence[Logged]:
         return self.log.events(agent_id, after)
 
-    def renew(self, heartbeats: Sequence[Heartbeat], lease_s: float) -> Sequence[Grant]:
+    def renew(self, heartbeats: Sequence[Heartbeat], term: Term) -> Sequence[Grant]:
         answers = []
         for beat in heartbeats:
             group = self.read(beat.agent_id).value
             primary = group.primary == beat.instance_id
             if primary and group.epoch == beat.epoch:
-                self.leases[beat.agent_id, beat.instance_id] = self._now_s() + lease_s
-                answers.append(Grant(beat.instance_id, group.epoch, True, lease_s))
+                self.leases[beat.agent_id, beat.instance_id] = self._now_s() + term.kept_s
+                answers.append(Grant(beat.instance_id, group.epoch, True, term.granted_s))
             else:
                 answers.append(Grant(beat.instance_id, group.epoch, primary, 0.0))
         return answers

@@ -62,12 +62,12 @@ class DynamoCapStore(DynamoItems[Cap]):
         )
 
     def save_worker(self, app_name: str, worker_id: str, view: View, at_s: float) -> None:
-        row = {"worker_id": worker_id, **self._named(app_name, at_s), **cap_codec.encode(Cap(view))}
+        key = cap_codec.worker_subject(app_name, worker_id)
+        row = {"worker_id": key, **self._named(app_name, at_s), **cap_codec.encode(Cap(view))}
         with sorted_out(f"write {self._workers_table}"):
             self._dynamo.put_item(
                 TableName=self._workers_table,
                 Item={name: tagged(value) for name, value in row.items()},
-                ConditionExpression="attribute_not_exists(version)",  # never over the agreed record
             )
 
     def workers(self, app_name: str) -> dict[str, int]:

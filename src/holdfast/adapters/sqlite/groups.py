@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.adapters.sqlite.database import Database
 from holdfast.failover.group import Group, Member, Takeover
-from holdfast.failover.ports import Grant, Heartbeat
+from holdfast.failover.ports import Grant, Heartbeat, Term
 from holdfast.failover.roles import Role
 from holdfast.kernel import Conflict, Corrupt, Logged, Versioned, Write
 from holdfast.kernel.item import load_version
@@ -64,15 +64,15 @@ class SqliteGroupStore:
     def events(self, agent_id: str, after: int = 0) -> Sequence[Logged]:
         return self.database.events(COLLECTION, agent_id, after)
 
-    def renew(self, heartbeats: Sequence[Heartbeat], lease_s: float) -> Sequence[Grant]:
+    def renew(self, heartbeats: Sequence[Heartbeat], term: Term) -> Sequence[Grant]:
         with self.database.transaction() as db:
             granted = [
-                db.execute(RENEW, (lease_s, beat.instance_id, beat.agent_id, beat.epoch)).rowcount == 1
+                db.execute(RENEW, (term.kept_s, beat.instance_id, beat.agent_id, beat.epoch)).rowcount == 1
                 for beat in heartbeats
             ]
         # Answered from each row after the commit: what was granted is what is stored.
         return [
-            self._answer(beat, lease_s if ok else 0.0) for beat, ok in zip(heartbeats, granted, strict=True)
+            self._answer(beat, term.granted_s if ok else 0.0) for beat, ok in zip(heartbeats, granted, strict=True)
         ]
 
     def leases_left_s(self, agent_id: str) -> Mapping[str, float]:

@@ -102,7 +102,7 @@ class SqliteCapStore(SqliteItems[Cap]):
     def save_worker(self, app_name: str, worker_id: str, view: View, at_s: float) -> None:
         row = {**cap_codec.encode(Cap(view)), "app_name": app_name, "last_update_s": at_s}
         with self.database.transaction() as db:
-            self._put(db, worker_id, 0, "", row)
+            self._put(db, cap_codec.worker_subject(app_name, worker_id), 0, "", row)
 
     def workers(self, app_name: str) -> dict[str, int]:
         found = self.database.rows(

@@ -6,7 +6,7 @@ from functools import partial
 
 from holdfast.failover import takeover
 from holdfast.failover.group import Group, Member
-from holdfast.failover.ports import Effect, Grant, GroupStore, Seen
+from holdfast.failover.ports import Effect, Grant, GroupStore, Seen, Term
 from holdfast.failover.roles import Move, Role
 from holdfast.kernel import Conflict, Done, Event, Hands, Logged, Versioned, Wait, Workflow, Write, advance
 from holdfast.sim.agents import SimAgent, SimGroup
@@ -17,6 +17,7 @@ from holdfast.sim.world import Process, World
 AGENT = "agent-1"
 LEASE_S, HEARTBEAT_S, BATCH_S, TICK_S = 450.0, 150.0, 5.0, 180.0
 SERVERS = 2
+TERM = Term(LEASE_S)
 POLICY = takeover.Policy(grace_s=600, look_again_s=60)
 
 
@@ -116,7 +117,7 @@ class TakingOver:
     def _store_batch(self, inbox: list[tuple[SimAgent, float]], process: Process) -> None:
         batch, inbox[:] = list(inbox), []
         beats = [agent.heartbeat() for agent, _ in batch]
-        grants = process.call("renew", Kind.CHANGE, lambda: self.groups.renew(beats, LEASE_S))
+        grants = process.call("renew", Kind.CHANGE, lambda: self.groups.renew(beats, TERM))
         for (agent, sent_s), grant in zip(batch, grants, strict=True):
             late_s = self.world.random.choice((0.1, 0.5, 5.0, 60.0))
             self.world.after(late_s, self._hear, agent, grant, sent_s)
@@ -170,7 +171,7 @@ class TakingOver:
     def _launch(self) -> str:
         self._launched += 1
         instance_id = f"p-{self._launched:04d}"
-        rate = 1 + self.world.random.uniform(-0.005, 0.005)
+        rate = 1 + self.world.random.uniform(-0.009, 0.009)
         started_s = self.world.now
         clock = lambda: started_s + (self.world.now - started_s) * rate  # noqa: E731
         self.group.agents[instance_id] = SimAgent(AGENT, instance_id, clock)
