@@ -18,6 +18,8 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from typing import Final, Protocol
@@ -44,8 +46,11 @@ RECORD: Final = Cluster(
     lock=Lock("req-1", 1730000600.0),
     gone=(Tombstone("i-0a1b2c3d4e5f60009", 1730000000),),
 )
+RECORDS: Final = tuple(replace(RECORD, worker_count=n) for n in range(7))
+"""Taken in turn: a record that never changes would be cheaper for both than any real one."""
+EVENT_NUMBERS: Final = {"left": 3.0}
 EVENT: Final = Event(
-    "condemned", 1730000310.5, about="i-0a1b2c3d4e5f60001", reason="idle", numbers={"left": 3}
+    "condemned", 1730000310.5, about="i-0a1b2c3d4e5f60001", reason="idle", numbers=EVENT_NUMBERS
 )
 
 
@@ -67,9 +72,8 @@ class Ours:
         self._found = self._store.read(SUBJECT)
 
     def commit(self, commit_ids: Sequence[str]) -> None:
-        write = Write(RECORD, (EVENT,))
-        for commit_id in commit_ids:
-            self._found = self._store.commit(SUBJECT, self._found, write, commit_id)
+        for commit_id, record in zip(commit_ids, cycle(RECORDS), strict=False):
+            self._found = self._store.commit(SUBJECT, self._found, Write(record, (EVENT,)), commit_id)
 
     def trace(self, statements: list[str] | None) -> None:
         with self.database.transaction() as db:
@@ -88,18 +92,19 @@ class Bare:
         self._version, self._ready_made = 0, ready_made
 
     def commit(self, commit_ids: Sequence[str]) -> None:
-        item, numbered = encode(RECORD), dict(EVENT.numbers)
-        body, numbers = json.dumps(item), json.dumps(numbered)
+        items = [encode(record) for record in RECORDS]
+        bodies = [json.dumps(item) for item in items]
+        numbers = json.dumps(EVENT_NUMBERS)
         told = (EVENT.at_s, EVENT.kind, EVENT.about, EVENT.reason)
         execute = self.db.execute
-        for commit_id in commit_ids:
+        for commit_id, item, body in zip(commit_ids, cycle(items), cycle(bodies), strict=False):
             execute("BEGIN IMMEDIATE")
             row = execute(SELECT, (COLLECTION, SUBJECT)).fetchone()
             if (row[0] if row else 0) != self._version:
                 raise RuntimeError("somebody else writes into the benchmark's file")
             self._version += 1
             if not self._ready_made:
-                body, numbers = json.dumps(item), json.dumps(numbered)
+                body, numbers = json.dumps(item), json.dumps(EVENT_NUMBERS)
             execute(PUT, (COLLECTION, SUBJECT, self._version, commit_id, body))
             execute(TELL, (COLLECTION, SUBJECT, self._version, 0, commit_id, *told, numbers))
             execute("COMMIT")

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -22,8 +23,13 @@ def _leads(config: pytest.Config) -> bool:
     return not hasattr(config, "workerinput")
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    if _leads(session.config):
+def pytest_configure(config: pytest.Config) -> None:
+    if _leads(config):
+        os.environ["HOLDFAST_PROOF"] = str(os.getpid())  # the workers inherit it
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _leads(config):
         proof.forget()
 
 
@@ -47,10 +53,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.write_line(f"MISSING: {line}", red=True)
 
 
-@pytest.fixture
-def uncollected() -> Iterator[None]:
-    """Long simulations make no cycles worth looking for; looking costs a third of their time."""
-    gc.disable()
+@pytest.fixture(autouse=True, scope="session")
+def seldom_collected() -> Iterator[None]:
+    """Searches hold many objects and make few cycles; looking for those all the time costs a third of it."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(200_000, 20, 1_000)
     yield
-    gc.enable()
-    gc.collect()
+    gc.set_threshold(*before)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -11,27 +12,30 @@ from typing import Any
 from tests.invariants import INVARIANTS, VARIANTS_REQUIRED
 
 BUILD = Path(__file__).parent.parent / "build"
-FOLDER = BUILD / "proof.d"
 Rows = list[dict[str, Any]]
+
+
+def folder() -> Path:
+    """One for each run, so that runs side by side do not mix their figures."""
+    return BUILD / "proof.d" / os.environ.get("HOLDFAST_PROOF", "alone")
 
 
 def prove(kind: str, subject: str, **figures: Any) -> None:
     """Note a figure of this run: `prove("crash", "shrink", schedules=5734)`."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    folder().mkdir(parents=True, exist_ok=True)
     row = {"kind": kind, "subject": subject, **figures}
-    part = FOLDER / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp"
+    part = folder() / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp"
     part.write_text(json.dumps(row))
     part.rename(part.with_suffix(".json"))
 
 
 def forget() -> None:
-    for path in FOLDER.glob("*"):
-        path.unlink()
+    shutil.rmtree(folder(), ignore_errors=True)
 
 
 def collect() -> dict[str, Any]:
     """All figures of the run, added up."""
-    rows: Rows = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
+    rows: Rows = [json.loads(path.read_text()) for path in sorted(folder().glob("*.json"))]
     of = {
         kind: [row for row in rows if row["kind"] == kind] for kind in sorted({row["kind"] for row in rows})
     }
@@ -61,6 +65,7 @@ def collect() -> dict[str, Any]:
         "operations_linearizable": total("linear", "operations"),
         "operations_with_lost_answers": total("linear", "lost"),
         "kills_survived": total("kill9", "kills"),
+        "kills_inside_a_commit": total("kill9", "inside_a_commit"),
         "variants_caught": {row["subject"]: row["caught_by"] for row in of.get("variant", [])},
     }
 
@@ -92,14 +97,15 @@ def lines(proof: dict[str, Any]) -> Iterator[str]:
         schedules = proof["crash_schedules"].get(workflow, 0)
         states = proof["states_explored"].get(workflow, 0)
         hours = proof["virtual_hours"]
-        shown = [v for v in variants if any(v in title for title in caught)]
+        shown = [v for v in variants if any(v in (title.split(":")[0], *title.split()) for title in caught)]
         yield f"{name} {sentence}".ljust(72) + f"{schedules:>10,}{states:>9,}{hours:>8,}  {' '.join(shown)}"
     yield ""
     promises, operations = proof["promises_kept"], proof["operations_linearizable"]
     yield f"repositories: {sum(promises.values())} promises kept by {len(promises)} implementations"
     lost = sum(proof["operations_with_lost_answers"].values())
     yield f"operations checked for linearizability: {sum(operations.values()):,}, {lost:,} with lost answers"
-    yield f"kills survived in the middle of commits: {sum(proof['kills_survived'].values())}"
+    inside = sum(proof["kills_inside_a_commit"].values())
+    yield f"kills survived: {sum(proof['kills_survived'].values())}, {inside} of them inside a commit"
     required = sum(any(title.startswith(f"{v}:") for title in caught) for v in VARIANTS_REQUIRED)
     yield f"broken variants caught: {len(caught)}; required: {required} of {len(VARIANTS_REQUIRED)}"
     rate = ", ".join(f"{name} {n}" for name, n in proof["actions_per_virtual_day"].items())

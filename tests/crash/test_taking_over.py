@@ -43,9 +43,7 @@ class Run:
     def heartbeats(self) -> None:
         """Everybody asks for a lease, the doomed one too: it does not know yet."""
         agents = self.group.agents.values()
-        for agent, grant in zip(
-            agents, self.store.renew([a.heartbeat() for a in agents], TERM), strict=True
-        ):
+        for agent, grant in zip(agents, self.store.renew([a.heartbeat() for a in agents], TERM), strict=True):
             agent.hear(grant, self.now)
         self.group.judge()
 

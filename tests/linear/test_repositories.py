@@ -304,7 +304,7 @@ def test_a_store_that_ignores_the_version_is_caught(files: Files) -> None:
     def open_store(seed: int) -> LastWins:
         return LastWins(files.open(2 * seed + 1), "trial", CODEC)
 
-    catch("a store ignores the version", histories_of(open_store, "cluster", cluster, operations=600))
+    catch("a store ignores the version", histories_of(open_store, "cluster", cluster, operations=300))
 
 
 def test_a_store_in_memory_that_takes_its_own_write_for_anothers_is_caught() -> None:

@@ -15,7 +15,6 @@ SEEDS, HOURS, CHUNK = 92, 96, 4
 assert SEEDS * HOURS >= 8_760
 
 
-@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
 def test_whatever_fails_nothing_breaks_and_everything_heals(first: int) -> None:
     actions: Counter[str] = Counter()

@@ -1,9 +1,7 @@
 """`python -m tools.kill_nine`: hunt, judge, say what was seen; the exit code is 1 if anything was lost."""
 
 import argparse
-import ctypes
 import json
-import signal
 import sys
 import tempfile
 import time
@@ -12,7 +10,6 @@ from typing import Any
 
 from tools.kill_nine.hunt import Hunt
 from tools.kill_nine.judge import commit_ids
-from tools.parts.keeper import PR_SET_PDEATHSIG
 
 WORKERS = ["w-1", "w-2", "w-3", "w-4"]
 
@@ -24,8 +21,6 @@ def main() -> int:
     words.add_argument("--json", action="store_true", help="the summary as JSON")
     words.add_argument("--file", type=Path, help="the database; a temporary one unless given")
     asked = words.parse_args()
-    # Whoever started this may be killed too: then nobody is left to stop the workers.
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     with tempfile.TemporaryDirectory(prefix="holdfast-kill-nine-") as folder:
         found = summary(str(asked.file or Path(folder) / "state.db"), asked.kills, asked.seed)
     print(json.dumps(found, indent=2) if asked.json else told(found))

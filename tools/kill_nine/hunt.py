@@ -1,5 +1,6 @@
 """The parent: starts the workers, listens to them, kills them, starts them again."""
 
+import ctypes
 import os
 import selectors
 import signal
@@ -14,7 +15,7 @@ from typing import Final
 
 from tools.kill_nine.judge import Acknowledged, judge
 from tools.kill_nine.worker import work
-from tools.parts.keeper import prepare_child
+from tools.parts.keeper import PR_SET_PDEATHSIG, prepare_child
 
 APART_MAX_S: Final = 0.04
 INTO_COMMIT_MAX_S: Final = 0.002
@@ -69,6 +70,8 @@ class Hunt:
 
     def run(self, kills: int) -> list[str]:
         """Hunt, let everybody finish, and judge; the problems that were found."""
+        # Whoever started this may be killed: then it follows, and its workers follow it.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         try:
             for name in self.names:
                 self._start(name)

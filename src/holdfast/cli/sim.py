@@ -16,7 +16,7 @@ from holdfast.sim.living import live
     type=click.FloatRange(min=0, min_open=True),
     default=24.0,
     show_default=True,
-    help="Virtual hours of faults; two hours of healing follow.",
+    help="Virtual hours of faults; three hours of healing follow.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(seed: int, hours: float, as_json: bool) -> None:

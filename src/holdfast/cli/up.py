@@ -27,7 +27,7 @@ SPEED_MAX = 3_600.0
 @click.option(
     "--speed",
     type=click.FloatRange(min=1, max=SPEED_MAX),
-    default=60.0,
+    default=120.0,
     show_default=True,
     help="Virtual seconds a second.",
 )

@@ -11,7 +11,7 @@ from holdfast.sim.memory import MemoryCaps, MemoryGroups, MemoryItems
 from holdfast.sim.scenarios import Agreeing, Removing, Scenario, TakingOver
 from holdfast.sim.world import START_S, World
 
-HEALING_H = 2.0
+HEALING_H = 3.0
 """Faults stop, nothing new happens; by the end of this everything must be as it should be."""
 
 Workflows = dict[str, Any]

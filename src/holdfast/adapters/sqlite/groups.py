@@ -72,7 +72,8 @@ class SqliteGroupStore:
             ]
         # Answered from each row after the commit: what was granted is what is stored.
         return [
-            self._answer(beat, term.granted_s if ok else 0.0) for beat, ok in zip(heartbeats, granted, strict=True)
+            self._answer(beat, term.granted_s if ok else 0.0)
+            for beat, ok in zip(heartbeats, granted, strict=True)
         ]
 
     def leases_left_s(self, agent_id: str) -> Mapping[str, float]:

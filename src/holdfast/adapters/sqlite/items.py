@@ -15,6 +15,9 @@ from holdfast.leases.cap import Cap, View
 
 Record = TypeVar("Record")
 
+AS_TEXT = json.JSONEncoder(allow_nan=False).encode
+"""Made once: `json.dumps` makes an encoder a call when it must refuse NaN."""
+
 
 class SqliteItems(Generic[Record]):
     """A repository of one codec's records, in one collection."""
@@ -66,9 +69,11 @@ class SqliteItems(Generic[Record]):
             return None, "", {}
         try:
             body = json.loads(row[2])
-        except ValueError as error:
-            problem = f"is not JSON: {error}"
-            raise Corrupt(table=self.collection, key=subject, attribute="body", problem=problem) from error
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            problem = f"is {row[2]!r}; expected a JSON object. Nothing was changed: mend or delete it by hand"
+            raise Corrupt(table=self.collection, key=subject, attribute="body", problem=problem)
         return row[0], row[1], body
 
     def _put(
@@ -77,11 +82,13 @@ class SqliteItems(Generic[Record]):
         db.execute(
             "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
             " SET version = excluded.version, commit_id = excluded.commit_id, body = excluded.body",
-            (self.collection, subject, version, commit_id, json.dumps(body, allow_nan=False)),
+            (self.collection, subject, version, commit_id, AS_TEXT(body)),
         )
 
     def _foreign(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Attributes that a newer release wrote: kept as they are."""
+        if body.keys() <= self._codec.names:
+            return {}
         return {name: value for name, value in body.items() if name not in self._codec.names}
 
     def _stated(self, version: int | None, body: Mapping[str, Any]) -> dict[str, object]:

@@ -15,7 +15,7 @@ from holdfast.sim.world import Process, World
 
 APP = "my-app"
 SUBJECT = coordinator(APP)
-RECONCILE_S = 300.0
+RECONCILE_S = 600.0
 KINDS = {
     "read": Kind.READ,
     "whose": Kind.READ,

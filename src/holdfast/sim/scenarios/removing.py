@@ -1,4 +1,4 @@
-"""Nodes come and go with the load; a tick every two minutes removes the surplus."""
+"""Nodes come and go with the load; a tick every four minutes removes the surplus."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -56,8 +56,8 @@ class Removing:
     def begin(self) -> None:
         for _ in range(6):
             self._boot()
-        self.world.every(120, self._tick)
-        self.world.every(90, self._grow)
+        self.world.every(240, self._tick)
+        self.world.every(150, self._grow)
         self.world.every(600, self._change_load)
         self.world.every(2_400, self._reclaim)
         self.world.every(3_000, self._operator)

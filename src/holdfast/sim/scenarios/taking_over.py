@@ -15,10 +15,10 @@ from holdfast.sim.scenarios.scenario import Watched, describe, named
 from holdfast.sim.world import Process, World
 
 AGENT = "agent-1"
-LEASE_S, HEARTBEAT_S, BATCH_S, TICK_S = 450.0, 150.0, 5.0, 180.0
+LEASE_S, HEARTBEAT_S, BATCH_S, TICK_S = 900.0, 300.0, 30.0, 300.0
 SERVERS = 2
 TERM = Term(LEASE_S)
-POLICY = takeover.Policy(grace_s=600, look_again_s=60)
+POLICY = takeover.Policy(grace_s=1_200, look_again_s=60)
 
 
 class TakingOver:
@@ -44,7 +44,7 @@ class TakingOver:
         self.store.commit(AGENT, self.store.read(AGENT), first, self.world.new_id())
         for server in range(SERVERS):
             self.world.every(TICK_S, partial(self._tick, server))
-        self.world.every(300, self._staff)
+        self.world.every(600, self._staff)
         self.world.every(3_000, self._strike)
 
     def calm(self) -> None:
@@ -189,4 +189,4 @@ class TakingOver:
             case 1:
                 self.group.agents[primary].alive = False
             case _:
-                self.paused_until_s[primary] = self.world.now + self.world.random.uniform(60, 1_500)
+                self.paused_until_s[primary] = self.world.now + self.world.random.uniform(60, 3_000)
