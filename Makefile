@@ -18,7 +18,7 @@ up: $(READY) ## watch the product work (ARGS="--for 20" ends by itself; ARGS=--h
 
 test: $(READY) ## all tests that need only PyPI, and the table of what they prove
 	@$(BIN)/python -m tools.parts install ministack
-	@$(BIN)/python -m pytest -n 2 --ignore=tests/real --proof $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --maxschedchunk 1 --ignore=tests/real --proof $(ARGS)
 
 check: $(READY) ## format, lint, types, import contracts, tidiness
 	@$(BIN)/ruff format --check .

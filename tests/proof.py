@@ -91,14 +91,17 @@ WORKFLOWS = ("shrink", "takeover", "agreement")
 
 def lines(proof: dict[str, Any]) -> Iterator[str]:
     """The closing table."""
-    yield f"{'invariant':<72}{'schedules':>10}{'states':>9}{'hours':>8}  variants caught"
+    yield f"{'invariant':<72}{'schedules':>10}{'states':>10}{'hours':>10}  variants caught"
     caught = list(proof["variants_caught"])
     for name, sentence, workflow, variants in INVARIANTS:
-        schedules = proof["crash_schedules"].get(workflow, 0)
-        states = proof["states_explored"].get(workflow, 0)
-        hours = proof["virtual_hours"]
         shown = [v for v in variants if any(v in (title.split(":")[0], *title.split()) for title in caught)]
-        yield f"{name} {sentence}".ljust(72) + f"{schedules:>10,}{states:>9,}{hours:>8,}  {' '.join(shown)}"
+        figures = (
+            proof["crash_schedules"].get(workflow),
+            proof["states_explored"].get(workflow),
+            proof["virtual_hours"],
+        )
+        columns = "".join(f"{figure:>10,}" if figure else f"{'-':>10}" for figure in figures)
+        yield f"{name} {sentence}".ljust(72) + f"{columns}  {' '.join(shown)}"
     yield ""
     promises, operations = proof["promises_kept"], proof["operations_linearizable"]
     yield f"repositories: {sum(promises.values())} promises kept by {len(promises)} implementations"

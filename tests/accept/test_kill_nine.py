@@ -69,6 +69,7 @@ def grown(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
             perform=lambda effect: "w-1",
             clock=WallClock(),
             new_id=lambda: uuid.uuid4().hex,
+            dice=lambda: 1.0,
         )
         taken = [type(advance(hands, workflow)) for _ in range(9)]
     assert {Write, Do} <= set(taken)

@@ -144,6 +144,7 @@ def winners(turn_of: Any) -> int:
         now_s=lambda: 1.0,
         pause=lambda seconds: None,
         new_id=new_id,
+        dice=lambda: 1.0,
     )
 
     def race() -> None:

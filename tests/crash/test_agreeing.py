@@ -52,6 +52,7 @@ class Run:
             perform=perform,
             clock=self,
             new_id=lambda: next(self.ids),
+            dice=lambda: 1.0,
         )
 
     async def turn(self, worker: str) -> bool:
@@ -62,7 +63,7 @@ class Run:
             return getattr(hands, name)(*arguments)
 
         try:
-            ahead = await advance_async(ask, self.workflow, hands.new_id)
+            ahead = await advance_async(ask, self.workflow, hands.new_id, hands.dice)
         except (Crash, Busy, Unknown, Conflict):
             return False
         return isinstance(ahead, Done) and not self.gate.stale

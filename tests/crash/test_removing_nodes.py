@@ -46,6 +46,7 @@ class Run:
             perform=lambda effect: gate.call(str(effect), Kind.CHANGE, lambda: fleet.perform(effect)),
             clock=self,
             new_id=lambda: next(self.ids),
+            dice=lambda: 1.0,
         )
 
     def now_s(self) -> float:

@@ -61,6 +61,7 @@ class Run:
             ),
             clock=self,
             new_id=lambda: next(self.ids),
+            dice=lambda: 1.0,
         )
 
     def to_the_end(self) -> None:

@@ -124,4 +124,5 @@ def hands(store: DynamoCapStore, ids: list[str], view: View = VIEW) -> Hands[Cap
         perform=perform,
         clock=StoppedClock(),
         new_id=new_id,
+        dice=lambda: 1.0,
     )

@@ -65,6 +65,7 @@ class Store:
             now_s=lambda: 5.0,
             pause=self.pauses.append,
             new_id=lambda: next(ids),
+            dice=lambda: 1.0,
         )
 
 

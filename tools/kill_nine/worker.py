@@ -137,6 +137,7 @@ def work(name: str, others: list[str], path: str, pipe: int, seed: str) -> None:
         perform=lambda effect: dice.choice(others or [name]) if dice.random() < HAND_OVER_SHARE else "",
         clock=WallClock(),
         new_id=lambda: uuid.uuid4().hex,
+        dice=lambda: 1.0,
     )
     careless: Workflow[Cluster, Wish, Grow] = Workflow(step, settle)
     locked: Workflow[Cluster, Wish, Grow] = Workflow(thrifty(step, owner=name, ttl_s=LOCK_TTL_S), settle)

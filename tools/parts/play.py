@@ -7,12 +7,14 @@ import threading
 import time
 from pathlib import Path
 
+from tools.parts.boot.cluster import Join, KubernetesApi
 from tools.parts.catalog.ec2 import PART as EC2
 from tools.parts.catalog.ec2 import Ec2
 from tools.parts.catalog.kubectl import PART as KUBECTL
 from tools.parts.cluster import Cluster, start_cluster
 from tools.parts.part import Absent
 
+JOIN_TOKEN = "sesame"
 EXAMPLE_NODE = (
     '{"apiVersion": "v1", "kind": "Node", '
     '"metadata": {"name": "worker-1", "labels": {"kubernetes.io/hostname": "worker-1"}}, '
@@ -32,10 +34,10 @@ def main() -> int:
         except Absent as error:
             print(error, file=sys.stderr)
             return 1
-        ec2 = _ec2_beside(started)
+        ec2 = _ec2_beside(started, cluster)
         print(f"ready after {time.monotonic() - began_s:.1f} s\n")
         show_cluster(cluster)
-        show_ec2(ec2)
+        show_ec2(ec2, cluster)
         print("\nCtrl-C stops and removes all of it.", flush=True)
         asked_to_stop.wait()
         print("\nstopping …", flush=True)
@@ -54,7 +56,7 @@ def show_cluster(cluster: Cluster) -> None:
     print(f"    {kubectl} get nodes --watch")
 
 
-def show_ec2(ec2: Ec2 | Absent) -> None:
+def show_ec2(ec2: Ec2 | Absent, cluster: Cluster) -> None:
     if isinstance(ec2, Absent):
         print(f"\n  Without EC2: {ec2}")
         return
@@ -63,15 +65,20 @@ def show_ec2(ec2: Ec2 | Absent) -> None:
     print(f"    export AWS_ENDPOINT_URL={say['endpoint_url']} AWS_DEFAULT_REGION={say['region_name']}")
     keys = (say["aws_access_key_id"], say["aws_secret_access_key"])
     print("    export AWS_ACCESS_KEY_ID={} AWS_SECRET_ACCESS_KEY={}".format(*keys))
+    print("\n  A launched instance executes its user data; with this one it joins the cluster:\n")
+    print("    #!/bin/sh")
+    print(f"    curl -sfL https://get.k3s.io | K3S_URL={cluster.server} K3S_TOKEN={JOIN_TOKEN} sh -s - agent")
 
 
-def _ec2_beside(started: contextlib.ExitStack) -> Ec2 | Absent:
-    """The stand-in for EC2; without it a cluster is still worth having."""
+def _ec2_beside(started: contextlib.ExitStack, cluster: Cluster) -> Ec2 | Absent:
+    """The stand-in for EC2, whose instances join the cluster; without it a cluster is still worth having."""
     try:
         ec2 = EC2.start()
+        started.callback(ec2.stop)
+        api = KubernetesApi(cluster.server, str(cluster.ca_file), cluster.admin_token)
+        ec2.boot(Join(cluster.server, JOIN_TOKEN, api))
     except Absent as error:
         return error
-    started.callback(ec2.stop)
     return ec2
 
 

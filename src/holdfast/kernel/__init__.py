@@ -10,7 +10,7 @@ from holdfast.kernel.driver import Hands, advance, advance_async
 from holdfast.kernel.errors import Busy, Conflict, Corrupt, HoldfastError, Invalid, Refused, Unknown
 from holdfast.kernel.event import Event, Logged
 from holdfast.kernel.lock import FREE, Lock, thrifty
-from holdfast.kernel.ports import Clock, NewId, Repository
+from holdfast.kernel.ports import Clock, Dice, NewId, Repository
 from holdfast.kernel.step import Ahead, Do, Done, Happened, Outcome, Wait, Workflow
 from holdfast.kernel.write import Versioned, Write
 
@@ -21,6 +21,7 @@ __all__ = [
     "Clock",
     "Conflict",
     "Corrupt",
+    "Dice",
     "Do",
     "Done",
     "Event",

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from holdfast.kernel.errors import Busy, Conflict, HoldfastError, Unknown
-from holdfast.kernel.ports import Clock, NewId, Repository
+from holdfast.kernel.ports import Clock, Dice, NewId, Repository
 from holdfast.kernel.step import Ahead, Do, Happened, Outcome, Workflow
 from holdfast.kernel.write import Versioned, Write
 
@@ -36,7 +36,7 @@ Call = tuple[str, tuple[Any, ...]]
 Turn = Generator[Call, Any, Ahead[Record, Effect]]
 
 
-def turn(workflow: Workflow[Record, Seen, Effect], new_id: NewId) -> Turn[Record, Effect]:
+def turn(workflow: Workflow[Record, Seen, Effect], new_id: NewId, dice: Dice) -> Turn[Record, Effect]:
     """Take one step, and say which."""
     found: Versioned[Record] = yield "read", ()
     seen: Seen = yield "look", ()
@@ -47,7 +47,7 @@ def turn(workflow: Workflow[Record, Seen, Effect], new_id: NewId) -> Turn[Record
     elif isinstance(ahead, Do):
         outcomes: Sequence[Outcome] = yield "perform", (ahead.effects,)
         for effect, outcome in zip(ahead.effects, outcomes, strict=True):
-            yield from _note(workflow, effect, outcome, new_id)
+            yield from _note(workflow, effect, outcome, new_id, dice)
     return ahead
 
 
@@ -64,7 +64,11 @@ def _commit(found: Versioned[Record], write: Write[Record], commit_id: str) -> G
 
 
 def _note(
-    workflow: Workflow[Record, Seen, Effect], effect: Effect, outcome: Outcome, new_id: NewId
+    workflow: Workflow[Record, Seen, Effect],
+    effect: Effect,
+    outcome: Outcome,
+    new_id: NewId,
+    dice: Dice,
 ) -> Generator[Call, Any, None]:
     """Write down what became of the effect, however often others write in between."""
     pause_s = PAUSE_FIRST_S
@@ -78,7 +82,7 @@ def _note(
             yield from _commit(found, write, new_id())
             return
         except Busy:
-            yield "pause", (pause_s,)
+            yield "pause", (pause_s * (1 + dice()) / 2,)  # those who collided must not meet again
             pause_s = min(2 * pause_s, PAUSE_MAX_S)
         except (Conflict, Unknown):
             pass  # read again: the record says what is left to note
@@ -97,6 +101,7 @@ class Hands(Generic[Record, Seen, Effect]):
     now_s: Callable[[], float]
     pause: Callable[[float], None]
     new_id: NewId
+    dice: Dice
 
     @classmethod
     def on(
@@ -108,6 +113,7 @@ class Hands(Generic[Record, Seen, Effect]):
         perform: Callable[[Effect], object],
         clock: Clock,
         new_id: NewId,
+        dice: Dice,
     ) -> "Hands[Record, Seen, Effect]":
         """Hands on one record of a repository; effects are performed one after the other."""
         return cls(
@@ -119,6 +125,7 @@ class Hands(Generic[Record, Seen, Effect]):
             now_s=clock.now_s,
             pause=clock.sleep,
             new_id=new_id,
+            dice=dice,
         )
 
 
@@ -134,7 +141,7 @@ def advance(
     hands: Hands[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
 ) -> Ahead[Record, Effect]:
     """Take one step in plain code.  Raises Conflict, Busy or Unknown if it could not be taken."""
-    running, resume = _begin(workflow, hands.new_id)
+    running, resume = _begin(workflow, hands.new_id, hands.dice)
     while True:
         try:
             name, arguments = resume()
@@ -150,9 +157,10 @@ async def advance_async(
     ask: Callable[[str, tuple[Any, ...]], Awaitable[Any]],
     workflow: Workflow[Record, Seen, Effect],
     new_id: NewId,
+    dice: Dice,
 ) -> Ahead[Record, Effect]:
     """The same from a coroutine; `ask(name, arguments)` makes each call."""
-    running, resume = _begin(workflow, new_id)
+    running, resume = _begin(workflow, new_id, dice)
     while True:
         try:
             name, arguments = resume()
@@ -165,9 +173,9 @@ async def advance_async(
 
 
 def _begin(
-    workflow: Workflow[Record, Seen, Effect], new_id: NewId
+    workflow: Workflow[Record, Seen, Effect], new_id: NewId, dice: Dice
 ) -> tuple[Turn[Record, Effect], Callable[[], Call]]:
-    running = turn(workflow, new_id)
+    running = turn(workflow, new_id, dice)
     return running, partial(running.send, None)
 
 

@@ -104,6 +104,7 @@ class Agreeing:
             perform=partial(self._apply, worker),
             clock=process,
             new_id=self.world.new_id,
+            dice=self.world.random.random,
         )
 
         async def ask(name: str, arguments: tuple[Any, ...]) -> Any:
@@ -119,7 +120,7 @@ class Agreeing:
         try:
             while worker in self.workers:
                 try:
-                    await advance_async(ask, self.workflow, self.world.new_id)
+                    await advance_async(ask, self.workflow, self.world.new_id, self.world.random.random)
                 except (Conflict, Busy, Unknown):
                     await process.sleep_async(5.0)
                     continue

@@ -112,6 +112,7 @@ class Removing:
             perform=partial(self._carry_out, process),
             clock=process,
             new_id=self.world.new_id,
+            dice=self.world.random.random,
         )
         locked = Workflow(thrifty(self.workflow.step, owner=name, ttl_s=300), self.workflow.settle)
         while True:

@@ -83,6 +83,7 @@ class TakingOver:
             ),
             clock=process,
             new_id=self.world.new_id,
+            dice=self.world.random.random,
         )
         while True:
             try:
