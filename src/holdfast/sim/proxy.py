@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Self
 
-HEAD_BYTES_MAX = 1 << 20
-PIECE_BYTES = 1 << 16
+from holdfast.sim.http import Broken, Head, Stream
+
 CONNECT_TIMEOUT_S = 10.0
 END_TIMEOUT_S = 10.0
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # linger for zero seconds: close sends RST
@@ -142,9 +142,9 @@ class FaultProxy:
 
     def _serve(self, client: socket.socket) -> None:
         """One client connection: exchanges until somebody ends it."""
-        with contextlib.suppress(_Broken), self._sockets.kept(client):  # broken here: closed meanwhile
+        with contextlib.suppress(Broken), self._sockets.kept(client):  # broken here: closed meanwhile
             try:
-                stream = _Stream(client)
+                stream = Stream(client)
                 while self._exchange(stream):
                     pass
             except (OSError, ValueError):
@@ -152,7 +152,7 @@ class FaultProxy:
                 with contextlib.suppress(OSError):
                     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
 
-    def _exchange(self, client: "_Stream") -> bool:
+    def _exchange(self, client: Stream) -> bool:
         """Serve one request; say whether the connection lives on."""
         head = client.read_head()
         if head is None:
@@ -164,54 +164,54 @@ class FaultProxy:
         match fate.kind:
             case Kind.PASS | Kind.LATENCY:
                 if self._ended.wait(fate.delay_s):
-                    raise _Broken("closed")
+                    raise Broken("closed")
                 return self._pass_on(client, head, request)
             case Kind.RESET_BEFORE:
-                raise _Broken(fate)
+                raise Broken(fate)
             case Kind.RESET_AFTER:
                 list(self._answer(head, request))
-                raise _Broken(fate)
+                raise Broken(fate)
             case Kind.HALF_ANSWER:
                 answer_head, *body = self._answer(head, request)
                 client.send(_half(answer_head, b"".join(body)))
-                raise _Broken(fate)
+                raise Broken(fate)
             case Kind.BLACK_HOLE:
                 if fate.delivered:
                     list(self._answer(head, request))
                 client.wait_until_gone()
                 return False
 
-    def _number(self, head: "_Head") -> Fate:
+    def _number(self, head: Head) -> Fate:
         with self._turn:
             n = len(self.log)
             try:
                 fate = self._choose(n, head.text)
             except Exception as error:
                 self._failure = self._failure or error
-                raise _Broken("the fate function failed") from error
+                raise Broken("the fate function failed") from error
             self.log.append(Exchange(n, head.first_line, fate))
             return fate
 
-    def _pass_on(self, client: "_Stream", head: "_Head", request: bytes) -> bool:
+    def _pass_on(self, client: Stream, head: Head, request: bytes) -> bool:
         with contextlib.closing(self._answer(head, request)) as answer:
             answer_head = next(answer)
             client.send(answer_head)
             for piece in answer:
                 client.send(piece)
-        return head.lives_on() and _Head(answer_head).lives_on()
+        return head.lives_on() and Head(answer_head).lives_on()
 
-    def _answer(self, head: "_Head", request: bytes) -> Generator[bytes, None, None]:
+    def _answer(self, head: Head, request: bytes) -> Generator[bytes, None, None]:
         """Deliver the request; give the head of the answer, then its body as it comes."""
         upstream = socket.create_connection(self._upstream_address, timeout=CONNECT_TIMEOUT_S)
         with self._sockets.kept(upstream):
             upstream.settimeout(None)
-            stream = _Stream(upstream)
+            stream = Stream(upstream)
             stream.send(request)
             answer_head = stream.read_head()
             while answer_head is not None and answer_head.status < 200 and answer_head.status != 101:
                 answer_head = stream.read_head()  # "go on" and "early hints" are not the answer
             if answer_head is None or answer_head.status == 101:
-                raise _Broken("no answer, or a change of protocol, which is not carried")
+                raise Broken("no answer, or a change of protocol, which is not carried")
             yield answer_head.raw
             if head.method != "HEAD" and answer_head.status not in (204, 304):
                 yield from stream.body(answer_head)
@@ -224,122 +224,6 @@ def _scripted(fates: Iterable[Fate]) -> Choose:
 
 def _half(head: bytes, body: bytes) -> bytes:
     return head + body[: len(body) // 2] if body else head[: len(head) // 2]
-
-
-class _Broken(OSError):
-    """This connection ends here, with a reset."""
-
-
-class _Head:
-    """The first line and the headers of a request or an answer."""
-
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
-        self.text = raw.decode("latin-1").rstrip("\r\n")
-        self.first_line, *lines = self.text.split("\r\n")
-        fields = (line.partition(":") for line in lines)
-        self._values = {name.strip().lower(): value.strip() for name, _, value in fields}
-
-    def get(self, name: str) -> str:
-        return self._values.get(name, "")
-
-    @property
-    def method(self) -> str:
-        return self.first_line.partition(" ")[0]
-
-    @property
-    def is_answer(self) -> bool:
-        return self.first_line.startswith("HTTP/")
-
-    @property
-    def status(self) -> int:
-        return int(self.first_line.split(" ")[1])
-
-    @property
-    def is_chunked(self) -> bool:
-        return self.get("transfer-encoding").lower().endswith("chunked")
-
-    def lives_on(self) -> bool:
-        """Whether the connection may carry another exchange after this one."""
-        if "HTTP/1.1" not in self.first_line or "close" in self.get("connection").lower():
-            return False
-        return not self.is_answer or self._tells_its_end
-
-    @property
-    def _tells_its_end(self) -> bool:
-        return self.is_chunked or "content-length" in self._values or self.status in (204, 304)
-
-
-class _Stream:
-    """A socket read piece by piece."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._sock = sock
-        self._buffer = b""
-
-    def send(self, data: bytes) -> None:
-        self._sock.sendall(data)
-
-    def read_head(self) -> _Head | None:
-        """The next head; None if the peer has nothing more to say."""
-        while (end := self._buffer.find(b"\r\n\r\n")) < 0:
-            if len(self._buffer) > HEAD_BYTES_MAX:
-                raise _Broken("a head without end")
-            piece = self._sock.recv(PIECE_BYTES)
-            if not piece and not self._buffer:
-                return None
-            self._buffer += self._more(piece)
-        return _Head(self._take(end + 4))
-
-    def body(self, head: _Head) -> Iterator[bytes]:
-        """What follows the head, exactly as it was sent."""
-        if head.is_chunked:
-            yield from self._chunks()
-        elif length := head.get("content-length"):
-            yield from self._exactly(int(length))
-        elif head.is_answer:
-            yield self._take(len(self._buffer))
-            while piece := self._sock.recv(PIECE_BYTES):
-                yield piece
-
-    def wait_until_gone(self) -> None:
-        while self._sock.recv(PIECE_BYTES):
-            pass
-
-    def _chunks(self) -> Iterator[bytes]:
-        while True:
-            line = self._line()
-            yield line
-            size = int(line.partition(b";")[0], 16)
-            if size == 0:
-                break
-            yield from self._exactly(size + 2)
-        while line != b"\r\n":  # the trailers, and the empty line that ends them
-            line = self._line()
-            yield line
-
-    def _line(self) -> bytes:
-        while (end := self._buffer.find(b"\r\n")) < 0:
-            self._buffer += self._more(self._sock.recv(PIECE_BYTES))
-        return self._take(end + 2)
-
-    def _exactly(self, size: int) -> Iterator[bytes]:
-        while size:
-            if not self._buffer:
-                self._buffer = self._more(self._sock.recv(PIECE_BYTES))
-            piece = self._take(size)
-            size -= len(piece)
-            yield piece
-
-    def _take(self, size: int) -> bytes:
-        taken, self._buffer = self._buffer[:size], self._buffer[size:]
-        return taken
-
-    def _more(self, piece: bytes) -> bytes:
-        if not piece:
-            raise _Broken("ended in the middle of a message")
-        return piece
 
 
 class _Sockets:
@@ -356,7 +240,7 @@ class _Sockets:
         try:
             with self._lock:
                 if self._ended:
-                    raise _Broken("closed")
+                    raise Broken("closed")
                 self._open.add(sock)
             yield
         finally:
