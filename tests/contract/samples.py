@@ -35,6 +35,9 @@ CLUSTER_ABSURDITIES: tuple[tuple[str, Any], ...] = (
     ("version", "seven"),
 )
 
+CLUSTER_STATED = ("scaleDownActionId", "1730000301-somebody")
+
+CAP_STATED = ("shard_count", 31)
 CAPS = (Cap(View(30, 3)), Cap(View(60, 3)), Cap(View(300, 2)))
 CAP_ABSURDITIES: tuple[tuple[str, Any], ...] = (
     ("shard_count", "many"),

@@ -29,8 +29,9 @@ IMPLEMENTATIONS = (
 def trial(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Trial[Any]]:
     path = str(tmp_path / "state.db")
     not_numbers = [("lastScaleEpoch", samples.NOT_A_NUMBER)]  # JSON and memory can hold it, DynamoDB cannot
-    cluster = (CLUSTER, samples.CLUSTERS, [*samples.CLUSTER_ABSURDITIES, *not_numbers])
-    cap = (CAP, samples.CAPS, samples.CAP_ABSURDITIES)
+    absurdities = [*samples.CLUSTER_ABSURDITIES, *not_numbers]
+    cluster = (CLUSTER, samples.CLUSTERS, absurdities, samples.CLUSTER_STATED)
+    cap = (CAP, samples.CAPS, samples.CAP_ABSURDITIES, samples.CAP_STATED)
     match request.param.split():
         case ["memory", "group"]:
             made: Any = trials.MemoryGroupTrial()

@@ -50,6 +50,7 @@ class MemoryTrial(Generic[Record]):
     codec: Codec[Record]
     samples: tuple[Record, Record, Record]
     absurdities: Sequence[tuple[str, Any]]
+    stated: tuple[str, Any] | None = None
     subject: str = "cluster"
     new_id: ClassVar[Callable[[], str]] = staticmethod(draw)
 
@@ -93,6 +94,7 @@ class MemoryTrial(Generic[Record]):
 @dataclass
 class MemoryGroupTrial:
     subject: str = "agent-1"
+    stated: tuple[str, Any] | None = None  # nothing but the version
     absurdities: Sequence[tuple[str, Any]] = ()  # it holds whole groups, which refuse to be absurd
     new_id: ClassVar[Callable[[], str]] = staticmethod(draw)
 
@@ -135,6 +137,7 @@ class SqliteTrial(Generic[Record]):
     codec: Codec[Record]
     samples: tuple[Record, Record, Record]
     absurdities: Sequence[tuple[str, Any]]
+    stated: tuple[str, Any] | None = None
     subject: str = "cluster"
     collection: str = "trial"
     new_id: ClassVar[Callable[[], str]] = staticmethod(draw)
@@ -188,6 +191,7 @@ class SqliteGroupTrial:
     subject: str = "agent-1"
     collection: str = "agents"
     absurdities: Sequence[tuple[str, Any]] = samples.GROUP_ABSURDITIES
+    stated: tuple[str, Any] | None = None
     new_id: ClassVar[Callable[[], str]] = staticmethod(draw)
     opened: list[Database] = field(default_factory=list)
 
@@ -249,6 +253,7 @@ class DynamoTrial(Generic[Record]):
     events_table: str
     samples: tuple[Record, Record, Record]
     absurdities: Sequence[tuple[str, Any]]
+    stated: tuple[str, Any]
     subject: str
     new_id: ClassVar[Callable[[], str]] = staticmethod(draw)
 
@@ -310,6 +315,7 @@ def dynamo_cluster(make: Callable[[], Any]) -> DynamoTrial[Any]:
         events_table=f"{name}-logs",
         samples=samples.CLUSTERS,
         absurdities=samples.CLUSTER_ABSURDITIES,
+        stated=samples.CLUSTER_STATED,
         subject="cluster",
     )
 
@@ -324,5 +330,6 @@ def dynamo_cap(make: Callable[[], Any]) -> DynamoTrial[Any]:
         events_table=f"{stream}_meta_events",
         samples=samples.CAPS,
         absurdities=samples.CAP_ABSURDITIES,
+        stated=samples.CAP_STATED,
         subject="my-app_coordinator",
     )

@@ -26,6 +26,8 @@ class Trial(Protocol[Record]):
     """Three different records, none of them the empty one."""
     absurdities: Sequence[tuple[str, Any]]
     """Attributes, and values that make no sense in them."""
+    stated: tuple[str, Any] | None
+    """An attribute that a commit checks beside the version, and another value for it."""
     new_id: NewId
 
     def open(self) -> Repository[Record]:
@@ -225,6 +227,21 @@ def events_come_back_whole(trial: Trial[Record]) -> None:
     assert logged.sort_key == "000000000001#00"
 
 
+def a_writer_that_knows_no_versions_is_noticed(trial: Trial[Record]) -> None:
+    """If something else changed what a commit checks beside the version, the commit is refused."""
+    case = _Case(trial)
+    case.put(0)
+    found = case.store.read(case.subject)
+    if trial.stated is not None:
+        attribute, value = trial.stated
+        assert trial.stored()[attribute] != value, "the trial must change something"
+        trial.plant(attribute, value)
+        _refused(Conflict, lambda: case.store.commit(case.subject, found, case.write(1), trial.new_id()))
+        assert trial.stored()[attribute] == value, "what the other wrote still stands"
+        found = case.store.read(case.subject)
+    assert case.store.commit(case.subject, found, case.write(1), trial.new_id()).version == 2
+
+
 def foreign_attributes_survive(trial: Trial[Record]) -> None:
     """What a newer release wrote beside ours is still there after we write."""
     case = _Case(trial)
@@ -294,6 +311,7 @@ PROMISES: tuple[Callable[[Trial[Any]], None], ...] = (
     what_cannot_be_told_is_not_written,
     many_events_fit_one_commit,
     events_come_back_whole,
+    a_writer_that_knows_no_versions_is_noticed,
     foreign_attributes_survive,
     a_record_without_a_version_is_a_start,
     a_lost_record_goes_on_where_its_log_ends,
