@@ -81,6 +81,20 @@ TAKING_OVER: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
+NEVER_AGAIN = "L-F1: a takeover waits for an answer of the old primary for ever"
+
+
+def test_a_takeover_that_relies_on_being_heard() -> None:
+    variant: Any = broken(TAKEOVER, {"if not takeover.fenced and left_s > 0:": "if not takeover.fenced:"})
+
+    with pytest.raises(Violation, match="never settles") as violation:
+        taking_over.search(
+            variant.workflow(takeover.Policy(grace_s=float("inf"))), hands=1, doomed=("i-1",), lively=True
+        )
+
+    caught(NEVER_AGAIN, violation)
+
+
 def caught(name: str, violation: pytest.ExceptionInfo[Violation]) -> None:
     print(f"{name}\n{violation.value}")
     prove("variant", name, caught_by="every interleaving", path=len(str(violation.value).splitlines()) - 1)

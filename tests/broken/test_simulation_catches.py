@@ -1,0 +1,57 @@
+"""The simulated world is lived with one guard taken out, and must notice."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.sim.living import live
+from holdfast.sim.scenarios import Agreeing, Removing, TakingOver, removing, taking_over
+from tests.proof import prove
+from tests.variants import broken
+
+HOURS, SEEDS = 24, 8
+
+
+def first_complaint(name: str, workflow: Any) -> str:
+    """What the first seed that breaks says; empty if none does."""
+    lives = (live(seed, HOURS, workflows={name: workflow}) for seed in range(SEEDS))
+    return next((lived.complaint() for lived in lives if lived.complaint()), "")
+
+
+CASES: dict[str, tuple[str, str, dict[str, str], str]] = {
+    "S-K2: a cap that leaves shards unread is not said": (
+        Agreeing.name,
+        "holdfast.leases.agreement",
+        {"    if not view.unread:\n": "    if view.shards:\n"},
+        "S-K2",
+    ),
+    "H2: the promotion does not wait for the old lease, in the simulated world": (
+        TakingOver.name,
+        "holdfast.failover.takeover",
+        {"if not takeover.fenced and left_s > 0:": "if not takeover.fenced and left_s > 1_000_000:"},
+        "serve at once",
+    ),
+    "S3: the cordon of an ended action is forgotten, in the simulated world": (
+        Removing.name,
+        "holdfast.autoscaler.shrink",
+        {"return _tidy_up(cluster, seen, now_s) or _begin(": "return _begin("},
+        "L-A2",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", CASES)
+def test_living_without(title: str) -> None:
+    name, module, changes, complaint = CASES[title]
+    variant = broken(module, changes)
+    made = {
+        Removing.name: lambda: variant.workflow(removing.POLICY),
+        TakingOver.name: lambda: variant.workflow(taking_over.POLICY),
+        Agreeing.name: lambda: variant.WORKFLOW,
+    }
+
+    said = first_complaint(name, made[name]())
+
+    assert complaint in said, said or "nothing was noticed"
+    assert "replay: holdfast sim --seed" in said
+    prove("variant", title, caught_by="the simulated world")
