@@ -131,8 +131,32 @@ class MemoryGroupTrial:
         pass
 
 
+class OnSqlite:
+    """What every trial on a SQLite file shares."""
+
+    subject: str
+    collection: str
+    opened: list[Database]
+
+    def race(self, calls: Sequence[Callable[[], Any]]) -> Sequence[Any]:
+        return side_by_side(calls)
+
+    def sql(self, sql: str, *values: Any) -> list[Any]:
+        with self.opened[0].transaction() as db:
+            return db.execute(sql, values).fetchall()
+
+    def plant_event(self, version: int) -> None:
+        self.sql(
+            "INSERT INTO events VALUES (?, ?, ?, 0, 'somebody', 0, 'planted', '', '', '{}')",
+            self.collection, self.subject, version,
+        )  # fmt: skip
+
+    def forget_tokens(self) -> None:
+        pass  # it knows no tokens: it always looks for the commit id
+
+
 @dataclass
-class SqliteTrial(Generic[Record]):
+class SqliteTrial(OnSqlite, Generic[Record]):
     path: str
     codec: Codec[Record]
     samples: tuple[Record, Record, Record]
@@ -146,13 +170,6 @@ class SqliteTrial(Generic[Record]):
     def open(self) -> Repository[Record]:
         self.opened.append(Database(self.path))
         return SqliteItems(self.opened[-1], self.collection, self.codec)
-
-    def race(self, calls: Sequence[Callable[[], Any]]) -> Sequence[Any]:
-        return side_by_side(calls)
-
-    def sql(self, sql: str, *values: Any) -> list[Any]:
-        with self.opened[0].transaction() as db:
-            return db.execute(sql, values).fetchall()
 
     def plant(self, attribute: str, value: Any) -> None:
         if attribute == "version":
@@ -168,12 +185,6 @@ class SqliteTrial(Generic[Record]):
         )
         return {**json.loads(body), "version": version}
 
-    def plant_event(self, version: int) -> None:
-        self.sql(
-            "INSERT INTO events VALUES (?, ?, ?, 0, 'somebody', 0, 'planted', '', '', '{}')",
-            self.collection, self.subject, version,
-        )  # fmt: skip
-
     def lose_record(self) -> None:
         self.sql("DELETE FROM records")
 
@@ -181,12 +192,9 @@ class SqliteTrial(Generic[Record]):
         self.sql("UPDATE records SET version = NULL, commit_id = ''")
         self.sql("DELETE FROM events")
 
-    def forget_tokens(self) -> None:
-        pass  # it knows no tokens: it always looks for the commit id
-
 
 @dataclass
-class SqliteGroupTrial:
+class SqliteGroupTrial(OnSqlite):
     path: str
     subject: str = "agent-1"
     collection: str = "agents"
@@ -201,13 +209,6 @@ class SqliteGroupTrial:
     def open(self) -> Repository[Group]:
         self.opened.append(Database(self.path))
         return SqliteGroupStore(self.opened[-1])
-
-    def race(self, calls: Sequence[Callable[[], Any]]) -> Sequence[Any]:
-        return side_by_side(calls)
-
-    def sql(self, sql: str, *values: Any) -> list[Any]:
-        with self.opened[0].transaction() as db:
-            return db.execute(sql, values).fetchall()
 
     def plant(self, attribute: str, value: Any) -> None:
         of_instances = ("instance_status", "is_primary")
@@ -228,18 +229,12 @@ class SqliteGroupTrial:
             ).fetchone()
         return {**agent, "instance_status": status, "is_primary": primary}
 
-    def plant_event(self, version: int) -> None:
-        SqliteTrial.plant_event(self, version)  # type: ignore[arg-type]
-
     def lose_record(self) -> None:
         self.sql("DELETE FROM agents")
 
     def unversion(self) -> None:
         self.sql("UPDATE agents SET version = NULL, commit_id = ''")
         self.sql("DELETE FROM events")
-
-    def forget_tokens(self) -> None:
-        pass
 
 
 @dataclass

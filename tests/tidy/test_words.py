@@ -82,7 +82,7 @@ def test_no_exception_outlives_its_reason() -> None:
         (LATER, "mktemp /tmp/fooXXXXXX", False),
         (EMPTY, "LeaseManager", True),
         (EMPTY, "Managed", False),
-        (OF_ONE_MACHINE, "cd /work/main", True),
+        (OF_ONE_MACHINE, "cd /work/project", True),
         (OF_ONE_MACHINE, 'open("/root/x")', True),
         (OF_ONE_MACHINE, "see file:///home/me/x", True),
         (OF_ONE_MACHINE, "/mnt/work/$1 $HOME/work {folder}/work ../work", False),
