@@ -1,5 +1,6 @@
 """The loop: what a lost answer, a lost race and a busy store do to a turn."""
 
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_news_of_an_effect_survive_lost_races_lost_answers_and_a_busy_store() ->
     advance(store.hands(), ACTS)
 
     assert store.value == 1
-    assert store.pauses == [0.05, 0.1], "it waits a little longer each time that the store is busy"
+    assert store.pauses == [0.05, 0.1, 0.2], "it waits a little longer each time, but not after a lost race"
 
 
 def test_a_store_that_stays_busy_is_not_asked_for_ever() -> None:
@@ -113,6 +114,35 @@ def test_a_store_that_stays_busy_is_not_asked_for_ever() -> None:
 
     with pytest.raises(Busy, match="could not note effect"):
         advance(store.hands(), ACTS)
+
+
+def test_a_read_that_fails_does_not_lose_the_news() -> None:
+    store = Store()
+    hands = store.hands()
+    failing = iter([Busy("throttled"), Unknown("no answer")])
+    turns = iter([False, True, True, False])  # the first read of the turn works, two of the notes do not
+
+    def read() -> Versioned[int]:
+        if next(turns, False):
+            raise next(failing)
+        return hands.read()
+
+    advance(replace(hands, read=read), ACTS)
+
+    assert store.value == 1
+
+
+def test_news_that_cannot_be_noted_do_not_hold_up_the_others() -> None:
+    two: Workflow[int, None, str] = Workflow(
+        step=lambda value, seen, now_s: Do(("first", "second")),
+        settle=lambda value, effect, outcome, now_s: written(value + 1),
+    )
+    store = Store(*["busy"] * NOTE_TRIES_MAX)
+
+    with pytest.raises(Busy, match="could not note first"):
+        advance(store.hands(), two)
+
+    assert store.value == 1, "the second effect was noted all the same"
 
 
 def test_an_effect_whose_outcome_is_unknown_is_settled_as_unknown() -> None:

@@ -46,8 +46,14 @@ def turn(workflow: Workflow[Record, Seen, Effect], new_id: NewId, dice: Dice) ->
         yield from _commit(found, ahead, new_id())
     elif isinstance(ahead, Do):
         outcomes: Sequence[Outcome] = yield "perform", (ahead.effects,)
+        unnoted: Busy | None = None
         for effect, outcome in zip(ahead.effects, outcomes, strict=True):
-            yield from _note(workflow, effect, outcome, new_id, dice)
+            try:
+                yield from _note(workflow, effect, outcome, new_id, dice)
+            except Busy as busy:
+                unnoted = busy  # the news of the other effects must not be lost with it
+        if unnoted is not None:
+            raise unnoted
     return ahead
 
 
@@ -73,19 +79,18 @@ def _note(
     """Write down what became of the effect, however often others write in between."""
     pause_s = PAUSE_FIRST_S
     for _ in range(NOTE_TRIES_MAX):
-        found: Versioned[Record] = yield "read", ()
-        now_s: float = yield "now_s", ()
-        write = workflow.settle(found.value, effect, outcome, now_s)
-        if write is None:
-            return
         try:
-            yield from _commit(found, write, new_id())
+            found: Versioned[Record] = yield "read", ()
+            now_s: float = yield "now_s", ()
+            write = workflow.settle(found.value, effect, outcome, now_s)
+            if write is not None:
+                yield from _commit(found, write, new_id())
             return
-        except Busy:
+        except Conflict:
+            pass  # read again: the record says what is left to note
+        except (Busy, Unknown):
             yield "pause", (pause_s * (1 + dice()) / 2,)  # those who collided must not meet again
             pause_s = min(2 * pause_s, PAUSE_MAX_S)
-        except (Conflict, Unknown):
-            pass  # read again: the record says what is left to note
     raise Busy(f"could not note {effect} in {NOTE_TRIES_MAX} tries")
 
 
