@@ -14,7 +14,7 @@ from holdfast.autoscaler.ports import Drain, Drained, Effect, Seen, Terminate, U
 from holdfast.autoscaler.record import Cluster, Cordon, Status
 from holdfast.kernel import Happened, Workflow, Write
 from holdfast.sim.explore import Explored, Move, explore
-from holdfast.sim.interleave import IDLE, Doing, Rules, Seeing, Table, commits, hand_moves, in_line, judged
+from holdfast.sim.interleave import IDLE, Doing, InLine, Rules, Seeing, Table, commits, hand_moves, judged
 from tests.proof import prove
 
 POLICY = shrink.Policy(min_workers=2, max_batch_down=1, cooldown_down_s=0)
@@ -127,7 +127,7 @@ def search(
             tired = replace(table, world=replace(world, give_ups_left=0))
             yield from commits(tired, rules, write, "the operator gives up", healthy=False)
 
-    return explore(first, moves, broken=lambda table: table.broken, settled=settled, canonical=in_line)
+    return explore(first, moves, broken=lambda table: table.broken, settled=settled, canonical=InLine[Cluster, Fleet]())
 
 
 @pytest.mark.parametrize(("hands", "disasters"), [(3, 0), (2, 1)])

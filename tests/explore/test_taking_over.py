@@ -15,7 +15,7 @@ from holdfast.failover.ports import Effect, Fence, Seen
 from holdfast.failover.roles import Role
 from holdfast.kernel import Happened, Workflow
 from holdfast.sim.explore import Explored, Move, explore
-from holdfast.sim.interleave import IDLE, Doing, Rules, Seeing, Table, hand_moves, in_line, judged
+from holdfast.sim.interleave import IDLE, Doing, InLine, Rules, Seeing, Table, hand_moves, judged
 from tests.proof import prove
 
 LEASE = 2
@@ -172,7 +172,7 @@ def search(
         moves,
         broken=lambda table: table.broken,
         settled=settled if lively else lambda table: True,
-        canonical=in_line,
+        canonical=InLine[Group, World](),
     )
 
 

@@ -80,12 +80,19 @@ def hand_moves(table: Table[R, W], rules: Rules[R, W]) -> Iterator[Move[Table[R,
             yield Move(f"{n} dies", put(table, n, IDLE), healthy=False)
 
 
-def in_line(table: Table[R, W]) -> Table[R, W]:
+class InLine(Generic[R, W]):
     """Hands are alike: only which states they are in matters, not which hand is in which.
 
-    In a path, a number therefore names a place in line at that moment.
+    They stand in the order in which their states were first met, which is the same in
+    every search.  In a path, a number therefore names a place in line at that moment.
     """
-    return replace(table, hands=tuple(sorted(table.hands, key=hash)))
+
+    def __init__(self) -> None:
+        self._met: dict[Hand, int] = {}
+
+    def __call__(self, table: Table[R, W]) -> Table[R, W]:
+        hands = sorted(table.hands, key=lambda hand: self._met.setdefault(hand, len(self._met)))
+        return replace(table, hands=tuple(hands))
 
 
 def put(table: Table[R, W], n: int, hand: Hand) -> Table[R, W]:
