@@ -28,8 +28,8 @@ check: $(READY) ## format, lint, types, import contracts, tidiness
 	@$(BIN)/python -m pytest -q tests/tidy
 
 fix: $(READY) ## format, and mend what can be mended
-	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
 
 bench: $(READY) ## the benchmarks, as ratios measured side by side
 	@$(BIN)/python -m bench

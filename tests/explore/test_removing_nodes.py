@@ -127,7 +127,9 @@ def search(
             tired = replace(table, world=replace(world, give_ups_left=0))
             yield from commits(tired, rules, write, "the operator gives up", healthy=False)
 
-    return explore(first, moves, broken=lambda table: table.broken, settled=settled, canonical=InLine[Cluster, Fleet]())
+    return explore(
+        first, moves, broken=lambda table: table.broken, settled=settled, canonical=InLine[Cluster, Fleet]()
+    )
 
 
 @pytest.mark.parametrize(("hands", "disasters"), [(3, 0), (2, 1)])
