@@ -19,7 +19,7 @@ APP = "my-app"
 SUBJECT = coordinator(APP)
 COMMIT, LOOK_UP = "TransactWriteItems", "GetItem"
 VIEW = View(30, 3)
-IMPATIENT_S = 1.0
+IMPATIENT_S = 2.0
 PATIENT_S = 20.0
 
 Spoil = Fate | Callable[[], Fate]
