@@ -17,7 +17,7 @@ DOWN = st.builds(
     st.lists(st.sampled_from(Status), min_size=4, max_size=4),
 )
 UP = st.builds(
-    lambda at, n, ids: ScaleUp(f"{at}-req", at, n, tuple(ids)),
+    lambda at, n, ids: ScaleUp(f"{at}-req", at, n, foreign_ids=tuple(ids)),
     EPOCHS,
     st.integers(0, 9),
     st.lists(IDS, max_size=3),

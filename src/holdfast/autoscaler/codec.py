@@ -1,19 +1,28 @@
 """How the cluster's record is stored: one flat item, one row of this table an attribute."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holdfast.autoscaler.record import (
     SCHEMA,
     Cluster,
+    Condemned,
     Cordon,
+    Doomed,
+    Launch,
+    LaunchStatus,
+    Missing,
+    Recent,
     ScaleDown,
     ScaleUp,
     Skip,
+    Spent,
     Status,
     Target,
     Tombstone,
+    Unavailable,
 )
+from holdfast.cloud import Market, NoticeKind
 from holdfast.kernel import Lock
 from holdfast.kernel.item import Attribute, Codec, Item, Kind, Value
 
@@ -43,6 +52,22 @@ ATTRIBUTES = (
     Attribute("goneInstances", Kind.ROWS, columns=("at",)),
     Attribute("skippedInstances", Kind.ROWS, columns=("reason", "until")),
     Attribute("strayCordons", Kind.ROWS, columns=("instance", "action")),
+    Attribute("scaleUpLaunches", Kind.ROWS, columns=("group", "attempt", "pool", "zone", "count", "status")),
+    Attribute("scaleUpJoinedInstanceIds", Kind.TEXTS),
+    Attribute("scaleUpLostInstanceIds", Kind.TEXTS),
+    Attribute("scaleUpReason", Kind.TEXT),
+    Attribute("condemnedInstances", Kind.ROWS, columns=("action", "reason", "at")),
+    Attribute("doomedInstances", Kind.ROWS, columns=("kind", "at", "deadline", "replacement", "drained")),
+    Attribute("recentInstances", Kind.ROWS, columns=("pool", "zone", "at")),
+    Attribute("missingInstances", Kind.ROWS, columns=("since",)),
+    Attribute("unavailableOfferings", Kind.ROWS, columns=("until", "reason")),
+    Attribute("launchesSpent", Kind.ROWS, columns=("action", "at", "count")),
+    Attribute("lastScaleUpEpoch", Kind.EPOCH),
+    Attribute("failedScaleUps", Kind.COUNT),
+    Attribute("backOffUntilEpoch", Kind.EPOCH),
+    Attribute("holdReason", Kind.TEXT),
+    Attribute("pausedUntilEpoch", Kind.EPOCH),
+    Attribute("pausedReason", Kind.TEXT),
 )
 
 
@@ -63,6 +88,12 @@ def encode(cluster: Cluster) -> Item:
             "scaleUpStartedEpoch": up.started_s,
             "scaleUpRequested": up.requested,
             "scaleUpInstanceIds": list(up.instance_ids),
+            "scaleUpReason": up.reason,
+            "scaleUpLaunches": {
+                f"{launch.group:03d}.{launch.attempt:03d}": _row(launch) for launch in up.launches
+            },
+            "scaleUpJoinedInstanceIds": list(up.joined),
+            "scaleUpLostInstanceIds": list(up.lost),
         }
     if down := cluster.scale_down:
         item |= {
@@ -84,7 +115,81 @@ def encode(cluster: Cluster) -> Item:
             str(n): {"instance": stray.instance_id, "action": stray.action_id}
             for n, stray in enumerate(cluster.strays)
         }
-    return item
+    item |= _memory(cluster)
+    return {name: value for name, value in item.items() if value or name in ALWAYS}
+
+
+ALWAYS = frozenset(
+    {
+        "schema",
+        "scalingInProgress",
+        "lastScaleEpoch",
+        "pendingSinceEpoch",
+        "idleSinceEpoch",
+        "workerCount",
+        "lockOwner",
+        "lockUntilEpoch",
+        "scaleUpRequested",
+        "scaleUpInstanceIds",
+        "scaleDownCompletedInstanceIds",
+    }
+)
+"""Written even when they are zero or empty, if their action is there; others are absent then."""
+
+
+def _memory(cluster: Cluster) -> dict[str, Value]:
+    """What outlives actions."""
+    return {
+        "condemnedInstances": {
+            c.instance_id: {"action": c.action_id, "reason": c.reason, "at": c.at_s}
+            for c in cluster.condemned
+        },
+        "doomedInstances": {
+            d.instance_id: {
+                "kind": d.kind.value,
+                "at": d.at_s,
+                "deadline": d.deadline_s,
+                "replacement": d.replacement,
+                "drained": int(d.drained),
+            }
+            for d in cluster.doomed
+        },
+        "recentInstances": {
+            r.instance_id: {"pool": r.pool, "zone": r.zone, "at": r.at_s} for r in cluster.recent
+        },
+        "missingInstances": {m.instance_id: {"since": m.since_s} for m in cluster.missing},
+        "unavailableOfferings": {
+            u.offering: {"until": u.until_s, "reason": u.reason} for u in cluster.unavailable
+        },
+        "launchesSpent": {
+            str(n): {"action": s.action_id, "at": s.at_s, "count": s.count}
+            for n, s in enumerate(cluster.spent)
+        },
+        "lastScaleUpEpoch": cluster.last_up_s,
+        "failedScaleUps": cluster.failures,
+        "backOffUntilEpoch": cluster.back_off_until_s,
+        "holdReason": cluster.hold_reason,
+        "pausedUntilEpoch": cluster.paused_until_s,
+        "pausedReason": cluster.paused_why,
+    }
+
+
+def _row(launch: Launch) -> dict[str, str | float]:
+    return {
+        "group": launch.group,
+        "attempt": launch.attempt,
+        "pool": launch.pool,
+        "zone": launch.zone,
+        "subnet": launch.subnet_id,
+        "market": launch.market.value,
+        "type": launch.instance_type,
+        "template": launch.template_id,
+        "templateVersion": launch.template_version,
+        "count": launch.count,
+        "status": launch.status.value,
+        "instances": " ".join(launch.instance_ids),
+        "reason": launch.reason,
+    }
 
 
 def phase(down: ScaleDown) -> str:
@@ -116,19 +221,86 @@ def decode(item: Item) -> Cluster:
         ),
         strays=tuple(
             Cordon(str(row["instance"]), str(row["action"]))
-            for _, row in sorted(found.get("strayCordons", {}).items())
+            for _, row in sorted(found.get("strayCordons", {}).items(), key=lambda item: int(item[0]))
         ),
+        **_remembered(found),
     )
 
 
+def _remembered(found: Mapping[str, Any]) -> dict[str, Any]:
+    def rows(name: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
+        table: Mapping[str, Mapping[str, Any]] = found.get(name, {})
+        return table.items()
+
+    return {
+        "condemned": tuple(
+            Condemned(i, row["action"], row["reason"], int(row["at"]))
+            for i, row in rows("condemnedInstances")
+        ),
+        "doomed": tuple(
+            Doomed(
+                i,
+                NoticeKind(row["kind"]),
+                int(row["at"]),
+                int(row["deadline"]),
+                row["replacement"],
+                bool(row["drained"]),
+            )
+            for i, row in rows("doomedInstances")
+        ),
+        "recent": tuple(
+            Recent(i, row["pool"], row["zone"], int(row["at"])) for i, row in rows("recentInstances")
+        ),
+        "missing": tuple(Missing(i, int(row["since"])) for i, row in rows("missingInstances")),
+        "unavailable": tuple(
+            Unavailable(o, int(row["until"]), row["reason"]) for o, row in rows("unavailableOfferings")
+        ),
+        "spent": tuple(
+            Spent(row["action"], int(row["at"]), int(row["count"]))
+            for _, row in sorted(rows("launchesSpent"), key=lambda item: int(item[0]))
+        ),
+        "last_up_s": int(found.get("lastScaleUpEpoch", 0)),
+        "failures": int(found.get("failedScaleUps", 0)),
+        "back_off_until_s": int(found.get("backOffUntilEpoch", 0)),
+        "hold_reason": found.get("holdReason", ""),
+        "paused_until_s": int(found.get("pausedUntilEpoch", 0)),
+        "paused_why": found.get("pausedReason", ""),
+    }
+
+
 def _scale_up(found: Mapping[str, Any]) -> ScaleUp | None:
+    """An action written without intents is continued with the instances that it names."""
     if not found.get("scaleUpActionId"):
         return None
+    launches = tuple(_launch(row) for _, row in sorted(found.get("scaleUpLaunches", {}).items()))
+    intended = {i for launch in launches for i in launch.instance_ids}
     return ScaleUp(
         action_id=found["scaleUpActionId"],
         started_s=int(found.get("scaleUpStartedEpoch", 0)),
         requested=int(found.get("scaleUpRequested", 0)),
-        instance_ids=tuple(found.get("scaleUpInstanceIds", ())),
+        launches=launches,
+        joined=tuple(found.get("scaleUpJoinedInstanceIds", ())),
+        lost=tuple(found.get("scaleUpLostInstanceIds", ())),
+        reason=found.get("scaleUpReason", ""),
+        foreign_ids=tuple(i for i in found.get("scaleUpInstanceIds", ()) if i not in intended),
+    )
+
+
+def _launch(row: Mapping[str, Any]) -> Launch:
+    return Launch(
+        group=int(row["group"]),
+        attempt=int(row["attempt"]),
+        pool=row["pool"],
+        zone=row["zone"],
+        subnet_id=row.get("subnet", ""),
+        market=Market(row.get("market", Market.ON_DEMAND)),
+        instance_type=row.get("type", ""),
+        template_id=row.get("template", ""),
+        template_version=int(row.get("templateVersion", 0)),
+        count=int(row["count"]),
+        status=LaunchStatus(row["status"]),
+        instance_ids=tuple(str(row.get("instances", "")).split()),
+        reason=row.get("reason", ""),
     )
 
 

@@ -4,20 +4,38 @@ Each effect names its fence: (a) idempotency key, (b) irrevocable with durable i
 (c) server-side precondition, (d) self-fencing.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from holdfast.autoscaler.place import Node
-from holdfast.autoscaler.record import Cluster, Cordon
+from holdfast.autoscaler.record import Cluster, Cordon, Launch
+from holdfast.autoscaler.settings import Pool
+from holdfast.autoscaler.workload import Budget, KubeNode, Pod
+from holdfast.cloud import Instance, Notice, Offering, Shape
 from holdfast.kernel import Repository
 
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Cordon for this action and evict.
+    """Cordon for this action and evict, as far as one round goes.
 
     Twice is once.  Fence (c): the cordon carries its action, evictions carry pod UIDs.
     A late one cordons for an action that has ended: a stray, which is lifted.
+    """
+
+    instance_id: str
+    action_id: str
+    deadline_s: int = 0
+    """The machine dies then, whatever we do: nothing blocks, and grace is clamped.  0: nobody hurries."""
+
+
+@dataclass(frozen=True, slots=True)
+class CordonNode:
+    """Keep new pods off the node, for this action.
+
+    Twice is once.  Fence (c): as the cordon of a drain.
     """
 
     instance_id: str
@@ -47,19 +65,119 @@ class Terminate:
     instance_id: str
 
 
-Effect = Drain | Uncordon | Terminate
+@dataclass(frozen=True, slots=True)
+class LaunchInstances:
+    """Ask for the capacity that an intent names.
+
+    Twice is once.  Fence (a): the token of action, group and attempt.  A token fences
+    repeats of a success, not a late first try: what that brings is a surplus whose node
+    takes no pod, and the sweep adopts or removes it.
+    """
+
+    action_id: str
+    launch: Launch
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """Lift the joining taint of a node whose instance the record names.
+
+    Twice is once.  Fence (c): the node's resource version, which a cordon changes; so a
+    late one cannot open a node that is being removed.
+    """
+
+    instance_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteNode:
+    """Delete the Node object of a machine that is gone, so that its name can be used again.
+
+    Twice is once.  Fence (c): the UID; a machine that joined under the same name has another.
+    """
+
+    instance_id: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetNotices:
+    """Take notices that the record names, or that concern nobody, out of the inbox.
+
+    Twice is once.  Fence (d): a copy that arrives later is folded in again and changes nothing.
+    """
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareTemplate:
+    """Make the launch template version that a pool's settings describe.
+
+    Twice is once.  Fence (a): the digest is both client token and description.  A late
+    one makes a version that nobody refers to.
+    """
+
+    pool: str
+    digest: str
+
+
+Effect = (
+    Drain
+    | CordonNode
+    | Uncordon
+    | Terminate
+    | LaunchInstances
+    | Admit
+    | DeleteNode
+    | ForgetNotices
+    | PrepareTemplate
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """The answer of a drain: empty of pods, or blocked by something that has a name."""
+    """The answer of a drain: empty of pods, blocked by something that has a name, or not yet done."""
 
     blocked_by: str = ""
+    left: int = 0
+    """Pods that are still there: evicted and going, or refused for now."""
+    waiting_for: str = ""
+    """What the first of them waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """The instances behind a token, fewer than asked for if there was no more capacity."""
+
+    instance_ids: tuple[str, ...]
+
+
+class Refusal(StrEnum):
+    CAPACITY = "capacity"
+    """This offering has none; another may."""
+    QUOTA = "quota"
+    """The account may not have more in this market."""
+    EXISTED = "existed"
+    """It was launched under this token and is gone again."""
+    MISMATCH = "mismatch"
+    """The token was used for another request."""
+    REFUSED = "refused"
+    """Permission, parameters: asking elsewhere would not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Certainly not launched."""
+
+    kind: Refusal
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One look at the world, taken after the record was read."""
+    """What removing nodes needs to know of one look at the world, taken after the record was read."""
 
     me: str
     """The invocation that looks: part of the id of an action that it begins."""
@@ -67,14 +185,173 @@ class Seen:
     """How many workers the load needs."""
     nodes: tuple[Node, ...]
     cordons: frozenset[Cordon] = frozenset()
+    stay: frozenset[str] = frozenset()
+    """Instances that may not leave: something on them must stay, or would find no other place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy the workers are.  `cpu` None: nobody knows, and `problem` says why."""
+
+    cpu: float | None
+    peak: float | None = None
+    """The highest over the idle window, where the source has a history."""
+    problem: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A launch template version, and the digest of the settings that it was made from."""
+
+    template_id: str
+    version: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Dollars an hour, as far as they are known."""
+
+    of: Mapping[Offering, float]
+
+    def usd(self, offering: Offering) -> float | None:
+        return self.of.get(offering)
 
 
 class ClusterStore(Repository[Cluster], Protocol):
     """One record a cluster, under the subject `cluster`, with every event beside it."""
 
 
+class Inbox(Protocol):
+    """Where notices wait until somebody folds them into the record."""
+
+    def put(self, notices: Sequence[Notice]) -> None:
+        """Keep each, if none with its key is there.  Twice is once.  Raises Busy or Unknown."""
+        ...
+
+    def waiting(self) -> Sequence[Notice]:
+        """All that were put and not yet taken out; strongly consistent.  Repeatable."""
+        ...
+
+    def forget(self, keys: Sequence[str]) -> None:
+        """Take them out.  Twice is once; what is not there is fine."""
+        ...
+
+
+class Cloud(Protocol):
+    """The machines.  Raises Busy (throttled) or Unknown (the answer was lost)."""
+
+    def instances(self) -> Sequence[Instance]:
+        """Every worker that carries this cluster's tags, in whatever state it is listed.
+
+        Never the control plane, never another cluster's.  Repeatable; may lag behind.
+        """
+        ...
+
+    def launch(self, action_id: str, launch: Launch) -> Launched | Refused:
+        """See `LaunchInstances`."""
+        ...
+
+    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
+        """See `Terminate`.  By id: whether the cloud has accepted it.  An id that the cloud does
+        not know is not accepted: a listing may lag behind."""
+        ...
+
+    def templates(self, pools: Sequence[Pool]) -> Mapping[str, Template]:
+        """The template version of each pool that has one with the digest of its settings now."""
+        ...
+
+    def digest(self, pool: Pool) -> str:
+        """Of everything that a template of this pool is made from.  No call."""
+        ...
+
+    def prepare(self, pool: Pool) -> None:
+        """See `PrepareTemplate`."""
+        ...
+
+    def subnets(self, subnet_ids: Sequence[str]) -> Mapping[str, str]:
+        """The zone of each subnet.  Repeatable; does not change."""
+        ...
+
+    def shapes(self, instance_types: Sequence[str]) -> Mapping[str, Shape]:
+        """What a machine of each type has.  Repeatable; does not change."""
+        ...
+
+    def prices(self, offerings: Sequence[Offering]) -> Prices:
+        """What each costs an hour now, where it is known.  Repeatable."""
+        ...
+
+    def console(self, instance_id: str) -> str:
+        """The end of what the machine printed when it booted.  Repeatable; may be empty."""
+        ...
+
+
+class Eviction(StrEnum):
+    ACCEPTED = "accepted"
+    GONE = "gone"
+    """No such pod, or another one by that name."""
+    REFUSED = "refused"
+    """A budget does not allow it now."""
+    IMPOSSIBLE = "impossible"
+    """Two budgets on one pod: the API will never allow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    outcome: Eviction
+    message: str = ""
+    retry_after_s: float = 0.0
+
+
+class Kubernetes(Protocol):
+    """The cluster.  Raises Busy (try later), Conflict (a precondition failed), Unknown, Forbidden."""
+
+    def nodes(self) -> Sequence[KubeNode]:
+        """All nodes, consistent, in chunks.  Repeatable."""
+        ...
+
+    def pods(self, node_name: str | None = None) -> Sequence[Pod]:
+        """All pods, or those bound to one node; consistent, in chunks.  Repeatable."""
+        ...
+
+    def budgets(self) -> Sequence[Budget]:
+        """All disruption budgets.  Repeatable."""
+        ...
+
+    def node(self, name: str) -> KubeNode | None:
+        """One node, consistent.  Repeatable."""
+        ...
+
+    def change_node(self, node: KubeNode, changed: KubeNode) -> KubeNode:
+        """Bring cordon, taints and our annotations of `node` to those of `changed`, if its
+        resource version is still that of `node`.  Raises Conflict otherwise."""
+        ...
+
+    def evict(self, pod: Pod, *, grace_s: int | None = None, dry_run: bool = False) -> Evicted:
+        """Ask for an eviction of exactly this pod, by UID.  Twice is once."""
+        ...
+
+    def delete_pod(self, pod: Pod, *, grace_s: int) -> None:
+        """Delete exactly this pod, by UID, without asking a budget: its machine dies anyway."""
+        ...
+
+    def delete_node(self, name: str, uid: str) -> None:
+        """See `DeleteNode`.  A node that is not there, or is another, is fine."""
+        ...
+
+
+class Metrics(Protocol):
+    def load(self, nodes: Sequence[KubeNode], pods: Sequence[Pod], window_s: int) -> Load:
+        """How busy these workers are; missing, stale or absurd data give None and a problem.
+
+        Repeatable.  Raises nothing that a source may suffer: that is a problem in the answer.
+        """
+        ...
+
+
 class Fleet(Protocol):
-    """The machines and the cluster that they form."""
+    """The machines and the cluster that they form, as one narrow workflow sees them."""
 
     def look(self) -> Seen:
         """The workers and their cordons.  Repeatable; may lag behind."""

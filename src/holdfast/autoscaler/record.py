@@ -1,9 +1,11 @@
 """The cluster's record: one item that says what is being done and what must not be forgotten."""
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Self
 
+from holdfast.cloud import Market, NoticeKind, Offering
 from holdfast.kernel import FREE, Lock
 
 SCHEMA = 1
@@ -53,12 +55,80 @@ class ScaleDown:
         return replace(self, targets=targets)
 
 
+class LaunchStatus(Enum):
+    INTENDED = "intended"
+    """Written down, and perhaps asked for already: asking again with its token is the same request."""
+    ANSWERED = "answered"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One request for capacity, whole enough to be repeated word for word after a crash.
+
+    It refers to a numbered template version: what is not in the row cannot change under it.
+    """
+
+    group: int
+    attempt: int
+    pool: str
+    zone: str
+    subnet_id: str
+    market: Market
+    instance_type: str
+    template_id: str
+    template_version: int
+    count: int
+    status: LaunchStatus = LaunchStatus.INTENDED
+    instance_ids: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def offering(self) -> Offering:
+        return Offering(self.zone, self.market, self.instance_type)
+
+    def token(self, action_id: str) -> str:
+        """The same for every repetition of this request, and for nothing else."""
+        return hashlib.sha256(f"{action_id}/{self.group}/{self.attempt}".encode()).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class ScaleUp:
+    """One growth, from intents to joined nodes."""
+
     action_id: str
     started_s: int
     requested: int
-    instance_ids: tuple[str, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    joined: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    """Launched, and dead or given up before they joined."""
+    reason: str = ""
+    foreign_ids: tuple[str, ...] = ()
+    """Instances of an action that a writer without intents began."""
+
+    def __post_init__(self) -> None:
+        if not self.action_id:
+            raise ValueError("a scale-up needs an action id")
+
+    @property
+    def instance_ids(self) -> tuple[str, ...]:
+        """Every instance that was launched for this action, in the order of their requests."""
+        return (*self.foreign_ids, *(i for launch in self.launches for i in launch.instance_ids))
+
+    @property
+    def joining(self) -> tuple[str, ...]:
+        settled = {*self.joined, *self.lost}
+        return tuple(i for i in self.instance_ids if i not in settled)
+
+    @property
+    def intended(self) -> tuple[Launch, ...]:
+        return tuple(launch for launch in self.launches if launch.status is LaunchStatus.INTENDED)
+
+    @property
+    def on_its_way(self) -> int:
+        """Workers that may still come out of this action."""
+        return sum(launch.count for launch in self.intended) + len(self.joining)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +156,73 @@ class Cordon:
     action_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Condemned:
+    """Can only leave.  Outlives its action: termination is repeated until it is confirmed."""
+
+    instance_id: str
+    action_id: str
+    reason: str
+    at_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """The cloud takes it back, or hints that it may."""
+
+    instance_id: str
+    kind: NoticeKind
+    at_s: int
+    deadline_s: int
+    replacement: str = ""
+    """The action that launches its one replacement; `UNNEEDED`; or empty while undecided."""
+    drained: bool = False
+
+    @property
+    def action_id(self) -> str:
+        """Under this name it owns a cordon."""
+        return f"{self.kind}-{self.instance_id}"
+
+
+UNNEEDED = "unneeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """Launched by us not long ago.  A listing may lag behind and not show it yet."""
+
+    instance_id: str
+    pool: str
+    zone: str
+    at_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A node whose machine was not listed.  Once is no proof."""
+
+    instance_id: str
+    since_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """An offering that had no capacity: left alone for a while."""
+
+    offering: str
+    until_s: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Instances asked for at one time: launches an hour are bounded, whatever becomes of them."""
+
+    action_id: str
+    at_s: int
+    count: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     schema: int = SCHEMA
@@ -100,6 +237,19 @@ class Cluster:
     skipped: tuple[Skip, ...] = ()
     strays: tuple[Cordon, ...] = field(default=())
     """Cordons of ended actions, to be lifted.  Written down first: see `shrink`."""
+    condemned: tuple[Condemned, ...] = ()
+    doomed: tuple[Doomed, ...] = ()
+    recent: tuple[Recent, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    unavailable: tuple[Unavailable, ...] = ()
+    spent: tuple[Spent, ...] = ()
+    last_up_s: int = 0
+    failures: int = 0
+    """Growths in a row that brought nothing."""
+    back_off_until_s: int = 0
+    hold_reason: str = ""
+    paused_until_s: int = 0
+    paused_why: str = ""
 
     def __post_init__(self) -> None:
         if self.scale_up is not None and self.scale_down is not None:
@@ -111,6 +261,12 @@ class Cluster:
 
     def with_lock(self, lock: Lock) -> Self:
         return replace(self, lock=lock)
+
+    def is_condemned(self, instance_id: str) -> bool:
+        return any(one.instance_id == instance_id for one in self.condemned)
+
+    def doom_of(self, instance_id: str) -> Doomed | None:
+        return next((one for one in self.doomed if one.instance_id == instance_id), None)
 
     def is_gone(self, instance_id: str) -> bool:
         return any(stone.instance_id == instance_id for stone in self.gone)

@@ -41,6 +41,8 @@ class SimFleet:
                 self.nodes.pop(instance_id, None)
                 self.cordons = {c for c in self.cordons if c.instance_id != instance_id}
                 return None
+            case _:
+                raise AssertionError(f"removing nodes does not ask for {effect}")
 
     def judge(self, instance_id: str) -> None:
         """S-A4: nothing is terminated in service, or without a condemnation in the record."""

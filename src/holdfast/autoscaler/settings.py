@@ -1,0 +1,136 @@
+"""All settings of the autoscaler, by the seeds' names, and what must hold among them.
+
+A setting has one name in three spellings: `cpu_up` here and in `holdfast.toml`, `CPU_UP` in the
+environment.  `SEED_NAMES` lists the few whose environment name says the unit differently.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from holdfast.autoscaler.workload import Taint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """Workers that are alike: what they are made of, and how many there may be."""
+
+    name: str = "default"
+    instance_types: tuple[str, ...] = ("t3.medium",)
+    """In order of preference.  Several give spot a choice."""
+    architecture: str = "amd64"
+    subnet_ids: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    min_workers: int = 0
+    max_workers: int = 1_000
+    ami_id: str = ""
+    security_group_ids: tuple[str, ...] = ()
+    key_name: str = ""
+    instance_profile: str = ""
+    launch_template_id: str = ""
+    """A template of the user's own, instead of one that Holdfast makes from the lines above."""
+    launch_template_version: int = 0
+    market: str = "spot"
+    """`spot`: spot first, on-demand only where spot has no capacity.  `on-demand`: never spot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainRules:
+    """Which pods keep a node from leaving.  The defaults are the seed's."""
+
+    critical_pods_stay: bool = True
+    """system-node-critical and system-cluster-critical pods abort a drain."""
+    kube_system_stays: bool = True
+    """Every kube-system pod that no DaemonSet owns aborts a drain.  On k3s this pins the nodes
+    that run coredns, traefik and metrics-server: turn it off to let them move."""
+    unmanaged_pods_stay: bool = True
+    local_storage_stays: bool = True
+    budgets_are_asked_first: bool = True
+    """Ask the API by a server-side dry run whether a budget allows each eviction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    # Decide
+    cpu_up: float = 0.70
+    cpu_down: float = 0.30
+    pending_up_s: int = 180
+    idle_down_s: int = 600
+    cooldown_up_s: int = 300
+    cooldown_down_s: int = 600
+    min_workers: int = 2
+    max_workers: int = 10
+    max_batch_up: int = 2
+    max_batch_down: int = 1
+    # Grow
+    join_timeout_s: int = 600
+    on_demand_max_fraction: float = 1.0
+    """At most this part of the fleet may be on-demand in pools that prefer spot."""
+    usd_per_hour_max: float = 0.0
+    """0: no ceiling.  With one, a type without a known price is not launched."""
+    launches_per_hour_max: int = 0
+    """0: three times the most workers.  Replacements for doomed nodes count too."""
+    unavailable_s: int = 180
+    """How long an offering without capacity is left alone."""
+    back_off_first_s: int = 60
+    back_off_max_s: int = 1_800
+    # Shrink
+    drain_timeout_s: int = 300
+    scale_down_stuck_s: int = 900
+    skip_s: int = 900
+    after_cordon_s: int = 5
+    """Between the cordon and the first eviction: the scheduler must have seen it."""
+    drain: DrainRules = DrainRules()
+    # Interruption
+    interruption_moves_critical: bool = True
+    rebalance_replaces: bool = True
+    # Safety
+    lock_ttl_s: int = 300
+    remember_s: int = 600
+    absent_s: int = 300
+    """A machine that is not listed twice, this far apart, is gone."""
+    sweep_batch: int = 5
+    sweep_after_s: int = 900
+    """A machine of ours that the record does not name is swept this long after its launch."""
+    brake_not_ready_fraction: float = 0.34
+    """With more workers than this NotReady at once, nothing shrinks and nothing is swept."""
+    observe: bool = False
+    """Look, decide, record what would be done; touch nothing."""
+    # Where things are
+    cluster_name: str = "k3s-autoscaler"
+    state_table: str = "k3s-autoscaler-state"
+    logs_table: str = "k3s-autoscaler-logs"
+    database: str = ""
+    """A SQLite file instead of the two tables."""
+    cluster_tag_key: str = "Cluster"
+    worker_tag_key: str = "Role"
+    worker_tag_value: str = "k3s-worker"
+    master_tag_key: str = "Role"
+    master_tag_value: str = "k3s-control-plane"
+    region: str = ""
+    metrics: str = "prometheus"
+    """`prometheus`, `metrics-server` or `requests`."""
+    prometheus_url: str = ""
+    metrics_max_age_s: int = 180
+    kubeconfig: str = ""
+    k8s_api_url: str = ""
+    k8s_ca_file: str = ""
+    k8s_ca: str = ""
+    """The certificate authority itself, as PEM, where no file can be had."""
+    k8s_api_token_param: str = ""
+    k3s_url: str = ""
+    k3s_cluster_token_param: str = ""
+    k3s_version: str = "v1.33.5+k3s1"
+    k3s_ca_hash: str = ""
+    """SHA-256 of the server's CA: checked before a new node joins."""
+    pods_per_node: int = 110
+    usd_per_hour: Mapping[str, float] = field(default_factory=dict)
+    """On-demand price by instance type; spot prices come from EC2."""
+    pools: tuple[Pool, ...] = (Pool(),)
+
+    @property
+    def launch_budget(self) -> int:
+        return self.launches_per_hour_max or 3 * self.max_workers
+
+    def pool(self, name: str) -> Pool | None:
+        return next((pool for pool in self.pools if pool.name == name), None)
