@@ -189,6 +189,8 @@ def _row(launch: Launch) -> dict[str, str | float]:
         "status": launch.status.value,
         "instances": " ".join(launch.instance_ids),
         "reason": launch.reason,
+        "at": launch.at_s,
+        "bound": int(launch.bound),
     }
 
 
@@ -203,9 +205,11 @@ def decode(item: Item) -> Cluster:
         raise ValueError(
             f"schema {found['schema']} is newer than this release knows ({SCHEMA}): upgrade first"
         )
+    down = _scale_down(found)
     return Cluster(
         scale_up=_scale_up(found),
-        scale_down=_scale_down(found),
+        scale_down=down,
+        condemned=_all_condemned(found, down),
         last_scale_s=int(found.get("lastScaleEpoch", 0)),
         pending_since_s=int(found.get("pendingSinceEpoch", 0)),
         idle_since_s=int(found.get("idleSinceEpoch", 0)),
@@ -233,10 +237,6 @@ def _remembered(found: Mapping[str, Any]) -> dict[str, Any]:
         return table.items()
 
     return {
-        "condemned": tuple(
-            Condemned(i, row["action"], row["reason"], int(row["at"]))
-            for i, row in rows("condemnedInstances")
-        ),
         "doomed": tuple(
             Doomed(
                 i,
@@ -301,7 +301,20 @@ def _launch(row: Mapping[str, Any]) -> Launch:
         status=LaunchStatus(row["status"]),
         instance_ids=tuple(str(row.get("instances", "")).split()),
         reason=row.get("reason", ""),
+        at_s=int(row.get("at", 0)),
+        bound=bool(row.get("bound", 0)),
     )
+
+
+def _all_condemned(found: Mapping[str, Any], down: ScaleDown | None) -> tuple[Condemned, ...]:
+    """The rows, and every target that an earlier release condemned by its status alone."""
+    rows = tuple(
+        Condemned(i, row["action"], row["reason"], int(row["at"]))
+        for i, row in found.get("condemnedInstances", {}).items()
+    )
+    named = {one.instance_id for one in rows}
+    unnamed = [i for i in down.having(Status.CONDEMNED) if i not in named] if down else []
+    return (*rows, *(Condemned(i, down.action_id, "scale-down", down.started_s) for i in unnamed if down))
 
 
 def _scale_down(found: Mapping[str, Any]) -> ScaleDown | None:

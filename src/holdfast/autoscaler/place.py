@@ -1,8 +1,10 @@
-"""Which nodes leave: the oldest out of the fullest zone, and never the last of a zone."""
+"""Which nodes leave, the oldest out of the fullest zone and never its last; and where new ones go."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+
+from holdfast.cloud import Market, Offering
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +14,7 @@ class Node:
     instance_id: str
     zone: str
     launched_s: int = 0
+    pool: str = "default"
 
 
 def leavers(staying: Collection[Node], *, may_leave: Collection[str], count: int) -> Sequence[Node]:
@@ -35,3 +38,62 @@ def leavers(staying: Collection[Node], *, may_leave: Collection[str], count: int
 def empties_a_zone(node: Node, in_zone: Counter[str]) -> bool:
     """Whether its zone would stand empty while another is populated."""
     return in_zone[node.zone] == 1 and len(in_zone) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Berth:
+    """Where one new machine goes."""
+
+    zone: str
+    subnet_id: str
+    market: Market
+    instance_type: str
+
+    @property
+    def offering(self) -> Offering:
+        return Offering(self.zone, self.market, self.instance_type)
+
+
+def berths(
+    count: int,
+    *,
+    instance_types: Sequence[str],
+    markets: Sequence[Market],
+    subnets: Sequence[tuple[str, str]],
+    in_zone: Counter[str],
+    refused: Callable[[Offering], str],
+) -> list[Berth]:
+    """Up to `count` places: the emptiest zone first, spot everywhere before on-demand anywhere.
+
+    `subnets` are pairs of zone and subnet.  `refused` says why an offering is not to be
+    had; several types and zones are what makes spot dependable, so all are tried before the
+    next market is.
+    """
+    filled, used = Counter(in_zone), Counter[str]()
+    chosen: list[Berth] = []
+    while len(chosen) < count:
+        berth = _next(instance_types, markets, subnets, filled, used, refused)
+        if berth is None:
+            break
+        chosen.append(berth)
+        filled[berth.zone] += 1
+        used[berth.subnet_id] += 1
+    return chosen
+
+
+def _next(
+    instance_types: Sequence[str],
+    markets: Sequence[Market],
+    subnets: Sequence[tuple[str, str]],
+    filled: Counter[str],
+    used: Counter[str],
+    refused: Callable[[Offering], str],
+) -> Berth | None:
+    emptiest_first = sorted(subnets, key=lambda pair: (filled[pair[0]], pair[0], used[pair[1]], pair[1]))
+    for market in markets:
+        for zone, subnet_id in emptiest_first:
+            for instance_type in instance_types:
+                berth = Berth(zone, subnet_id, market, instance_type)
+                if not refused(berth.offering):
+                    return berth
+    return None

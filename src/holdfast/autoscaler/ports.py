@@ -4,7 +4,7 @@ Each effect names its fence: (a) idempotency key, (b) irrevocable with durable i
 (c) server-side precondition, (d) self-fencing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -187,6 +187,8 @@ class Seen:
     cordons: frozenset[Cordon] = frozenset()
     stay: frozenset[str] = frozenset()
     """Instances that may not leave: something on them must stay, or would find no other place."""
+    crowded: Callable[[frozenset[str]], str] = lambda leaving: ""
+    """Which pod would find no place if all of these left at once; empty if all would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,24 +252,29 @@ class Cloud(Protocol):
         ...
 
     def launch(self, action_id: str, launch: Launch) -> Launched | Refused:
-        """See `LaunchInstances`."""
+        """See `LaunchInstances`: twice is once, by the token."""
         ...
 
     def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
-        """See `Terminate`.  By id: whether the cloud has accepted it.  An id that the cloud does
-        not know is not accepted: a listing may lag behind."""
+        """See `Terminate`: twice is once.  By id: whether the cloud has accepted it.
+
+        An id that the cloud does not know is not accepted: a listing may lag behind.
+        """
         ...
 
     def templates(self, pools: Sequence[Pool]) -> Mapping[str, Template]:
-        """The template version of each pool that has one with the digest of its settings now."""
+        """The template version of each pool that has one with the digest of its settings now.
+
+        Repeatable; may lag behind.
+        """
         ...
 
     def digest(self, pool: Pool) -> str:
-        """Of everything that a template of this pool is made from.  No call."""
+        """Of everything that a template of this pool is made from.  Repeatable: no call is made."""
         ...
 
     def prepare(self, pool: Pool) -> None:
-        """See `PrepareTemplate`."""
+        """See `PrepareTemplate`: twice is once."""
         ...
 
     def subnets(self, subnet_ids: Sequence[str]) -> Mapping[str, str]:
@@ -325,7 +332,7 @@ class Kubernetes(Protocol):
 
     def change_node(self, node: KubeNode, changed: KubeNode) -> KubeNode:
         """Bring cordon, taints and our annotations of `node` to those of `changed`, if its
-        resource version is still that of `node`.  Raises Conflict otherwise."""
+        resource version is still that of `node`.  Twice is a Conflict, as is any other change."""
         ...
 
     def evict(self, pod: Pod, *, grace_s: int | None = None, dry_run: bool = False) -> Evicted:
@@ -333,11 +340,14 @@ class Kubernetes(Protocol):
         ...
 
     def delete_pod(self, pod: Pod, *, grace_s: int) -> None:
-        """Delete exactly this pod, by UID, without asking a budget: its machine dies anyway."""
+        """Delete exactly this pod, by UID, without asking a budget: its machine dies anyway.
+
+        Twice is once.
+        """
         ...
 
     def delete_node(self, name: str, uid: str) -> None:
-        """See `DeleteNode`.  A node that is not there, or is another, is fine."""
+        """See `DeleteNode`: twice is once.  A node that is not there, or is another, is fine."""
         ...
 
 

@@ -60,6 +60,9 @@ class LaunchStatus(Enum):
     """Written down, and perhaps asked for already: asking again with its token is the same request."""
     ANSWERED = "answered"
     REFUSED = "refused"
+    """Not here: the next attempt asks elsewhere."""
+    ABANDONED = "abandoned"
+    """Nor anywhere else: the group gets no further attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,10 @@ class Launch:
     status: LaunchStatus = LaunchStatus.INTENDED
     instance_ids: tuple[str, ...] = ()
     reason: str = ""
+    at_s: int = 0
+    """When it was intended: its instances must have joined within the join timeout after that."""
+    bound: bool = False
+    """Only this zone helps: the pods that wait are bound to it."""
 
     @property
     def offering(self) -> Offering:
@@ -175,7 +182,8 @@ class Doomed:
     at_s: int
     deadline_s: int
     replacement: str = ""
-    """The action that launches its one replacement; `UNNEEDED`; or empty while undecided."""
+    """The action that launches its one replacement; `READY` once that has joined; `UNNEEDED`;
+    or empty while undecided."""
     drained: bool = False
 
     @property
@@ -185,6 +193,7 @@ class Doomed:
 
 
 UNNEEDED = "unneeded"
+READY = "ready"
 
 
 @dataclass(frozen=True, slots=True)

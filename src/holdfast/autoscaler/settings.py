@@ -1,7 +1,8 @@
-"""All settings of the autoscaler, by the seeds' names, and what must hold among them.
+"""All settings of the autoscaler, by the seeds' names.
 
 A setting has one name in three spellings: `cpu_up` here and in `holdfast.toml`, `CPU_UP` in the
-environment.  `SEED_NAMES` lists the few whose environment name says the unit differently.
+environment; seconds end in `_s` here and in `_SEC` there.  `SEED_NAMES` lists the few that the
+seeds call otherwise.  `check_settings` says what must hold, `load_settings` reads them.
 """
 
 from collections.abc import Mapping
@@ -30,6 +31,10 @@ class Pool:
     launch_template_id: str = ""
     """A template of the user's own, instead of one that Holdfast makes from the lines above."""
     launch_template_version: int = 0
+    disk_gib: int = 0
+    """The size of the root disk.  0: as the image has it."""
+    disk_device: str = "/dev/xvda"
+    """What the image calls its root disk: `/dev/xvda` on Amazon Linux, `/dev/sda1` on Ubuntu."""
     market: str = "spot"
     """`spot`: spot first, on-demand only where spot has no capacity.  `on-demand`: never spot."""
 
@@ -90,7 +95,7 @@ class Settings:
     absent_s: int = 300
     """A machine that is not listed twice, this far apart, is gone."""
     sweep_batch: int = 5
-    sweep_after_s: int = 900
+    sweep_after_s: int = 300
     """A machine of ours that the record does not name is swept this long after its launch."""
     brake_not_ready_fraction: float = 0.34
     """With more workers than this NotReady at once, nothing shrinks and nothing is swept."""
@@ -111,6 +116,8 @@ class Settings:
     metrics: str = "prometheus"
     """`prometheus`, `metrics-server` or `requests`."""
     prometheus_url: str = ""
+    """Empty: on the control plane's own address, at the port below."""
+    prom_nodeport: int = 30_900
     metrics_max_age_s: int = 180
     kubeconfig: str = ""
     k8s_api_url: str = ""
@@ -134,3 +141,31 @@ class Settings:
 
     def pool(self, name: str) -> Pool | None:
         return next((pool for pool in self.pools if pool.name == name), None)
+
+
+SEED_NAMES: Mapping[str, tuple[str, ...]] = {"cluster_name": ("CLUSTER_TAG_VALUE", "CLUSTER_NAME")}
+"""Settings that the seeds call otherwise than the rule below, and all their names."""
+
+WORKER_NAMES: Mapping[str, str] = {
+    "WORKER_AMI_ID": "ami_id",
+    "WORKER_SG_ID": "security_group_ids",
+    "WORKER_KEY_NAME": "key_name",
+    "WORKER_INSTANCE_PROFILE": "instance_profile",
+    "WORKER_INSTANCE_TYPE": "instance_types",
+    "WORKER_SUBNET_IDS": "subnet_ids",
+    "WORKER_ARCHITECTURE": "architecture",
+    "WORKER_MARKET": "market",
+    "WORKER_LABELS": "labels",
+    "WORKER_TAINTS": "taints",
+    "WORKER_LAUNCH_TEMPLATE_ID": "launch_template_id",
+    "WORKER_LAUNCH_TEMPLATE_VERSION": "launch_template_version",
+}
+"""The seeds know one pool: these fill the one that is called `default`."""
+
+
+def environment_names(name: str) -> tuple[str, ...]:
+    """What a setting may be called in the environment; a rule of draining as `drain.kube_system_stays`."""
+    if name in SEED_NAMES:
+        return SEED_NAMES[name]
+    spelled = name.replace(".", "_").upper()
+    return (f"{spelled}EC" if spelled.endswith("_S") else spelled,)

@@ -4,7 +4,8 @@ Rule 1: the floor is guarded where it can be broken, at each condemnation, again
         newest record.  A look may be minutes old, so what the record knows outranks what
         was seen: a node that we removed stays in `gone` long after listings drop it.
 Rule 2: a condemnation is written before the kill and never taken back.  Giving up, by
-        an operator or by the clock, keeps only what is not condemned yet.
+        an operator or by the clock, keeps only what is not condemned yet.  The condemned
+        outlive their action: growth does not wait for a machine that takes long to die.
 Rule 3: a cordon belongs to its action.  An action that ends takes nothing back, because
         a paused hand may cordon for it again later.  Whoever sees the cordon of an ended
         action first writes it down as a stray, then lifts it.  The write proves that no
@@ -15,15 +16,20 @@ Rule 4: a node that was kept is skipped for a while.  Otherwise a stale listing 
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from holdfast.autoscaler.place import empties_a_zone, leavers
+from holdfast.autoscaler.place import Node, empties_a_zone, leavers
 from holdfast.autoscaler.ports import Drain, Drained, Effect, Seen, Terminate, Uncordon
-from holdfast.autoscaler.record import OPEN, Cluster, ScaleDown, Skip, Status, Target, Tombstone
+from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Skip, Status, Target, Tombstone
+from holdfast.autoscaler.settings import Settings
 from holdfast.kernel import FREE, Do, Done, Event, Happened, Outcome, Wait, Workflow, Write
 from holdfast.kernel.write import EVENTS_MAX
 
 Ahead = Write[Cluster] | Do[Effect] | Wait | Done
+DRAIN_SLACK_S = 60
+"""A drain that is out of time says so itself, with the pod that it waited for.  If nobody comes to
+hear that, its time is up this much later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +37,28 @@ class Policy:
     """The settings that removing nodes needs; each is named as in the seeds, units last."""
 
     min_workers: int = 2
+    pool_floors: tuple[tuple[str, int], ...] = ()
     max_batch_down: int = 1
     cooldown_down_s: int = 600
+    drain_timeout_s: int = 300
     scale_down_stuck_s: int = 900
     skip_s: int = 900
     """How long a node that was kept is left alone."""
     remember_s: int = 600
     """How long removed instances are remembered: longer than a listing can lag."""
+
+
+def policy_of(settings: Settings) -> Policy:
+    return Policy(
+        min_workers=settings.min_workers,
+        pool_floors=tuple((pool.name, pool.min_workers) for pool in settings.pools),
+        max_batch_down=settings.max_batch_down,
+        cooldown_down_s=settings.cooldown_down_s,
+        drain_timeout_s=settings.drain_timeout_s,
+        scale_down_stuck_s=settings.scale_down_stuck_s,
+        skip_s=settings.skip_s,
+        remember_s=settings.remember_s,
+    )
 
 
 def workflow(policy: Policy) -> Workflow[Cluster, Seen, Effect]:
@@ -51,22 +72,24 @@ def step(cluster: Cluster, seen: Seen, now_s: float, policy: Policy) -> Ahead:
     if cluster.scale_up is not None:
         return Wait(now_s + 60, f"scale-up {cluster.scale_up.action_id} is in progress")
     if cluster.scale_down is None:
-        return _tidy_up(cluster, seen, now_s) or _begin(cluster, seen, now_s, policy)
-    return _proceed(cluster, cluster.scale_down, seen, now_s, policy)
+        return tidy_up(cluster, seen, now_s) or begin(cluster, seen, now_s, policy)
+    return proceed(cluster, cluster.scale_down, seen, now_s, policy)
 
 
-def _proceed(cluster: Cluster, action: ScaleDown, seen: Seen, now_s: float, policy: Policy) -> Ahead:
+def proceed(cluster: Cluster, action: ScaleDown, seen: Seen, now_s: float, policy: Policy) -> Ahead:
     if now_s - action.started_s > policy.scale_down_stuck_s:
         stuck = give_up(cluster, f"stuck for {now_s - action.started_s:.0f} s", now_s, policy)
         if stuck is not None:
             return stuck
-    if condemned := action.having(Status.CONDEMNED):
-        return Do(tuple(Terminate(instance_id) for instance_id in condemned))
     if action.having(Status.DRAINED):
         return _condemn(cluster, action, seen, now_s, policy)
-    if planned := action.having(Status.PLANNED):
-        return Do(tuple(Drain(instance_id, action.action_id) for instance_id in planned))
-    return _complete(cluster, action, now_s)
+    planned = action.having(Status.PLANNED)
+    if planned and now_s - action.started_s > policy.drain_timeout_s + DRAIN_SLACK_S:
+        why = f"not drained within {policy.drain_timeout_s} s"
+        return give_up(cluster, why, now_s, policy) or Done()
+    drains: tuple[Effect, ...] = tuple(Drain(instance_id, action.action_id) for instance_id in planned)
+    kills = tuple(Terminate(instance_id) for instance_id in action.having(Status.CONDEMNED))
+    return Do((*drains, *kills)) if drains or kills else end(cluster, now_s)
 
 
 def settle(
@@ -79,8 +102,8 @@ def settle(
     match effect:
         case Drain(instance_id, action_id) if action and action.action_id == action_id:
             return _drained(cluster, action, instance_id, outcome.answer, now_s, policy)
-        case Terminate(instance_id) if action and instance_id in action.having(Status.CONDEMNED):
-            return _terminated(cluster, action, instance_id, now_s, policy)
+        case Terminate(instance_id) if cluster.is_condemned(instance_id):
+            return _terminated(cluster, instance_id, now_s, policy)
         case Uncordon(instance_id, action_id):
             left = tuple(
                 s for s in cluster.strays if (s.instance_id, s.action_id) != (instance_id, action_id)
@@ -103,7 +126,7 @@ def give_up(cluster: Cluster, why: str, now_s: float, policy: Policy) -> Write[C
     return Write(given_up, tuple(_kept(instance_id, why, now_s) for instance_id in kept))
 
 
-def _tidy_up(cluster: Cluster, seen: Seen, now_s: float) -> Write[Cluster] | Do[Effect] | None:
+def tidy_up(cluster: Cluster, seen: Seen, now_s: float) -> Write[Cluster] | Do[Effect] | None:
     if cluster.strays:
         return Do(tuple(Uncordon(stray.instance_id, stray.action_id) for stray in cluster.strays))
     strays = tuple(sorted(c for c in seen.cordons if not cluster.is_gone(c.instance_id)))[:EVENTS_MAX]
@@ -115,8 +138,8 @@ def _tidy_up(cluster: Cluster, seen: Seen, now_s: float) -> Write[Cluster] | Do[
     return Write(replace(cluster, strays=strays), found)
 
 
-def _begin(cluster: Cluster, seen: Seen, now_s: float, policy: Policy) -> Write[Cluster] | Wait | Done:
-    staying = [node for node in seen.nodes if not cluster.is_gone(node.instance_id)]
+def begin(cluster: Cluster, seen: Seen, now_s: float, policy: Policy) -> Write[Cluster] | Wait | Done:
+    staying = [node for node in seen.nodes if not _is_leaving(cluster, node.instance_id)]
     surplus = len(staying) - max(seen.wanted, policy.min_workers)
     if surplus <= 0:
         return Done()
@@ -124,8 +147,12 @@ def _begin(cluster: Cluster, seen: Seen, now_s: float, policy: Policy) -> Write[
     if cluster.last_scale_s and now_s < cool_s:
         return Wait(cool_s, "cooling down after the last action")
     skipped = {skip.instance_id for skip in cluster.skipped if now_s < skip.until_s}
-    may_leave = {node.instance_id for node in staying} - skipped
-    chosen = leavers(staying, may_leave=may_leave, count=min(surplus, policy.max_batch_down))
+    may_leave = (
+        {node.instance_id for node in staying} - skipped - seen.stay - _at_their_floor(staying, policy)
+    )
+    chosen = list(leavers(staying, may_leave=may_leave, count=min(surplus, policy.max_batch_down)))
+    while chosen and seen.crowded(frozenset(node.instance_id for node in chosen)):
+        chosen.pop()
     if not chosen:
         return Done()
     action = ScaleDown(
@@ -147,28 +174,49 @@ def _begin(cluster: Cluster, seen: Seen, now_s: float, policy: Policy) -> Write[
 def _condemn(cluster: Cluster, action: ScaleDown, seen: Seen, now_s: float, policy: Policy) -> Write[Cluster]:
     """Condemn each drained target that may still leave, and keep the others."""
     need = max(seen.wanted, policy.min_workers)
-    going = set(action.having(Status.CONDEMNED, Status.GONE))
-    staying = {n.instance_id: n for n in seen.nodes if not cluster.is_gone(n.instance_id)}
+    going = {*action.having(Status.CONDEMNED, Status.GONE), *(c.instance_id for c in cluster.condemned)}
+    staying = {n.instance_id: n for n in seen.nodes if not _is_leaving(cluster, n.instance_id)}
     events: list[Event] = []
-    skipped = cluster.skipped
+    skipped, condemned = cluster.skipped, cluster.condemned
     for instance_id in action.having(Status.DRAINED):
         others = [n for n in staying.values() if n.instance_id not in going and n.instance_id != instance_id]
         node = staying.get(instance_id)
         in_zone = Counter(n.zone for n in [*others, *([node] if node else [])])
-        if len(others) < need:
+        if cluster.doom_of(instance_id) is not None:
+            why = "the cloud takes it back"
+        elif len(others) < need:
             why = f"{len(others)} would be left of {need} needed"
+        elif node is not None and node.instance_id in _at_their_floor([node, *others], policy):
+            why = f"pool {node.pool} would fall below its floor"
         elif node is not None and empties_a_zone(node, in_zone):
             why = f"the last one in zone {node.zone}"
         else:
             going.add(instance_id)
             action = action.moved(instance_id, Status.CONDEMNED)
+            condemned = (*condemned, Condemned(instance_id, action.action_id, "scale-down", int(now_s)))
             numbers = {"left": len(others), "needed": need}
             events.append(Event("condemned", now_s, about=instance_id, numbers=numbers))
             continue
         action = action.moved(instance_id, Status.KEPT)
         skipped = _skipping(replace(cluster, skipped=skipped), (instance_id,), why, now_s, policy)
         events.append(_kept(instance_id, why, now_s))
-    return Write(replace(cluster, scale_down=action, skipped=skipped), tuple(events))
+    written = replace(cluster, scale_down=action, skipped=skipped, condemned=condemned)
+    return Write(written, tuple(events))
+
+
+def _is_leaving(cluster: Cluster, instance_id: str) -> bool:
+    return (
+        cluster.is_gone(instance_id)
+        or cluster.is_condemned(instance_id)
+        or cluster.doom_of(instance_id) is not None
+    )
+
+
+def _at_their_floor(nodes: Iterable[Node], policy: Policy) -> set[str]:
+    """Nodes of pools that have no more than they must have."""
+    nodes = list(nodes)
+    there, floors = Counter(node.pool for node in nodes), dict(policy.pool_floors)
+    return {node.instance_id for node in nodes if there[node.pool] <= floors.get(node.pool, 0)}
 
 
 def _drained(
@@ -177,6 +225,10 @@ def _drained(
     if instance_id not in action.having(Status.PLANNED):
         return None
     blocked_by = answer.blocked_by if isinstance(answer, Drained) else ""
+    if isinstance(answer, Drained) and answer.left and not blocked_by:
+        if now_s - action.started_s <= policy.drain_timeout_s:
+            return None  # the next round goes on
+        blocked_by = f"not drained within {policy.drain_timeout_s} s: {answer.waiting_for}"
     if blocked_by:
         kept = action.moved(instance_id, Status.KEPT)
         skipped = _skipping(cluster, (instance_id,), blocked_by, now_s, policy)
@@ -186,31 +238,38 @@ def _drained(
     return Write(drained, (Event("drained", now_s, about=instance_id),))
 
 
-def _terminated(
-    cluster: Cluster, action: ScaleDown, instance_id: str, now_s: float, policy: Policy
-) -> Write[Cluster]:
+def _terminated(cluster: Cluster, instance_id: str, now_s: float, policy: Policy) -> Write[Cluster]:
     remembered = tuple(stone for stone in cluster.gone if now_s - stone.at_s < policy.remember_s)
+    action = cluster.scale_down
     done = replace(
         cluster,
-        scale_down=action.moved(instance_id, Status.GONE),
+        scale_down=action.moved(instance_id, Status.GONE) if action else None,
+        condemned=tuple(c for c in cluster.condemned if c.instance_id != instance_id),
         gone=(*remembered, Tombstone(instance_id, int(now_s))),
     )
-    return Write(done, (Event("markScaleDownInstanceDone", now_s, about=instance_id),))
+    planned = action is not None and instance_id in [target.instance_id for target in action.targets]
+    kind = "markScaleDownInstanceDone" if planned else "terminated"
+    return Write(done, (Event(kind, now_s, about=instance_id),))
 
 
-def _complete(cluster: Cluster, action: ScaleDown, now_s: float) -> Write[Cluster]:
-    """Nothing of the plan is open any more: cool down if anything left, and clear the fields."""
-    assert not action.having(*OPEN), action
-    gone = action.having(Status.GONE)
+def end(cluster: Cluster, now_s: float) -> Write[Cluster]:
+    """Nothing of the plan may still be kept: cool down if anything left, and clear the fields.
+
+    What is condemned and not yet gone stays in the record, and goes on dying without the action.
+    """
+    action = cluster.scale_down
+    assert action is not None, "there is nothing to end"
+    assert not action.having(Status.PLANNED, Status.DRAINED), action
+    left = action.having(Status.GONE, Status.CONDEMNED)
     ended = replace(
         cluster,
         scale_down=None,
         lock=FREE,
-        last_scale_s=int(now_s) if gone else cluster.last_scale_s,
-        worker_count=max(0, cluster.worker_count - len(gone)),
+        last_scale_s=int(now_s) if left else cluster.last_scale_s,
+        worker_count=max(0, cluster.worker_count - len(left)),
     )
-    kind = "completeScaleDown" if gone else "failScaleDown"
-    numbers = {"removed": len(gone), "planned": len(action.targets)}
+    kind = "completeScaleDown" if left else "failScaleDown"
+    numbers = {"removed": len(left), "planned": len(action.targets)}
     return Write(ended, (Event(kind, now_s, about=action.action_id, numbers=numbers),))
 
 

@@ -60,6 +60,8 @@ class Need:
     pool: str
     count: int
     why: str = ""
+    zone: str = ""
+    """Only there would it help: the pods are bound to this zone.  Empty: anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Place:
     subnet_id: str
 
 
-def _nobody(instance_ids: frozenset[str]) -> str:
+def _all_fit(leaving: frozenset[str], closed: frozenset[str]) -> str:
     return ""
 
 
@@ -91,8 +93,9 @@ class Sight:
     """What the pending pods need, given so many workers that are still to come."""
     must_stay: Callable[[str], str] = lambda instance_id: ""
     """Why this worker may not leave; empty if it may."""
-    fits_without: Callable[[frozenset[str]], str] = _nobody
-    """Which pod would find no place if these left; empty if all would."""
+    fits_without: Callable[[frozenset[str], frozenset[str]], str] = _all_fit
+    """Which pod of the leaving instances would find no place, and why; empty if all would.
+    Neither those nor the closed ones offer any room."""
     load: Load = NOTHING_KNOWN
     notices: tuple[Notice, ...] = ()
     templates: Mapping[str, Template] = field(default_factory=dict)

@@ -120,6 +120,8 @@ class PodSpec(Value, frozen=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     overhead: dict[str, str | int | float] = {}
+    resources: Resources = Resources()
+    """Of the pod as a whole: where given, it outranks the sum of its containers."""
     node_selector: dict[str, str] = {}
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
@@ -163,10 +165,17 @@ class NodeSpec(Value, frozen=True):
     taints: tuple[Taint, ...] = ()
 
 
+class Address(Value, frozen=True):
+    type: str = ""
+    address: str = ""
+
+
 class NodeStatus(Value, frozen=True):
     allocatable: dict[str, str] = {}
     capacity: dict[str, str] = {}
     conditions: tuple[Condition, ...] = ()
+    addresses: tuple[Address, ...] = ()
+    """For finding a node's metrics, and for nothing else: addresses are used again."""
 
 
 class KubeNode(Value, frozen=True):

@@ -18,9 +18,10 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from holdfast.kernel.errors import Busy, Conflict, HoldfastError, Unknown
+from holdfast.kernel.event import Event
 from holdfast.kernel.ports import Clock, Dice, NewId, Repository
 from holdfast.kernel.step import Ahead, Do, Happened, Outcome, Workflow
-from holdfast.kernel.write import Versioned, Write
+from holdfast.kernel.write import EVENTS_MAX, Versioned, Write
 
 Record = TypeVar("Record")
 Seen = TypeVar("Seen")
@@ -46,12 +47,13 @@ def turn(workflow: Workflow[Record, Seen, Effect], new_id: NewId, dice: Dice) ->
         yield from _commit(found, ahead, new_id())
     elif isinstance(ahead, Do):
         outcomes: Sequence[Outcome] = yield "perform", (ahead.effects,)
+        news = list(zip(ahead.effects, outcomes, strict=True))
         unnoted: Busy | None = None
-        for effect, outcome in zip(ahead.effects, outcomes, strict=True):
+        while news:
             try:
-                yield from _note(workflow, effect, outcome, new_id, dice)
+                news = news[(yield from _note(workflow, news, new_id, dice)) :]
             except Busy as busy:
-                unnoted = busy  # the news of the other effects must not be lost with it
+                unnoted, news = busy, news[1:]  # the news of the other effects must not be lost with it
         if unnoted is not None:
             raise unnoted
     return ahead
@@ -71,27 +73,48 @@ def _commit(found: Versioned[Record], write: Write[Record], commit_id: str) -> G
 
 def _note(
     workflow: Workflow[Record, Seen, Effect],
-    effect: Effect,
-    outcome: Outcome,
+    news: Sequence[tuple[Effect, Outcome]],
     new_id: NewId,
     dice: Dice,
-) -> Generator[Call, Any, None]:
-    """Write down what became of the effect, however often others write in between."""
+) -> Generator[Call, Any, int]:
+    """Write down what became of the effects, however often others write in between.
+
+    As many as one commit holds: a hundred drains must not cost a hundred commits of one
+    hot record.  Returns how many were noted.
+    """
     pause_s = PAUSE_FIRST_S
     for _ in range(NOTE_TRIES_MAX):
         try:
             found: Versioned[Record] = yield "read", ()
             now_s: float = yield "now_s", ()
-            write = workflow.settle(found.value, effect, outcome, now_s)
+            noted, write = _settle(workflow, found.value, news, now_s)
             if write is not None:
                 yield from _commit(found, write, new_id())
-            return
+            return noted
         except Conflict:
             pass  # read again: the record says what is left to note
         except (Busy, Unknown):
             yield "pause", (pause_s * (1 + dice()) / 2,)  # those who collided must not meet again
             pause_s = min(2 * pause_s, PAUSE_MAX_S)
-    raise Busy(f"could not note {effect} in {NOTE_TRIES_MAX} tries")
+    raise Busy(f"could not note {news[0][0]} in {NOTE_TRIES_MAX} tries")
+
+
+def _settle(
+    workflow: Workflow[Record, Seen, Effect],
+    record: Record,
+    news: Sequence[tuple[Effect, Outcome]],
+    now_s: float,
+) -> tuple[int, Write[Record] | None]:
+    """One after the other on the record that the one before left, until a write is full."""
+    events: tuple[Event, ...] = ()
+    for noted, (effect, outcome) in enumerate(news):
+        write = workflow.settle(record, effect, outcome, now_s)
+        if write is None:
+            continue
+        if len(events) + len(write.events) > EVENTS_MAX:
+            return noted, Write(record, events)
+        record, events = write.value, events + write.events
+    return len(news), Write(record, events) if events else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,277 @@
+"""Whether a node would take a pod, and if not, why.
+
+`refusal` is the one place that knows.  It weighs requests, pods per node, node selectors,
+required node affinity, taints, cordons and host ports.  What it does not weigh yet it names:
+required pod affinity and anti-affinity, topology spread that must be kept, volume claims (whose
+zone, or node, it cannot see), resource claims, other schedulers.  Such a doubt counts the safe way:
+
+- A node that stands refuses the pod, so that the node under it is not removed; unless the pod is
+  annotated as safe to evict, which is a person's word that it will find a place.
+- A new node is expected to take it, because somebody must make room; but see `pack`: no other is
+  asked for while an empty one stands by.  Pods that are gated, left to another scheduler or in
+  want of claimed devices never ask for a node: a new one changes nothing for them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from holdfast.autoscaler.drain import SAFE_TO_EVICT
+from holdfast.autoscaler.match import selects_node, untolerated
+from holdfast.autoscaler.quantity import Quantity, cpu_m, whole
+from holdfast.autoscaler.workload import Container, Pod, Taint
+
+EPHEMERAL_STORAGE = "ephemeral-storage"
+Extended = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What pods ask for, or a node has left."""
+
+    cpu_m: int = 0
+    memory: int = 0
+    pods: int = 0
+    extended: Extended = ()
+    """Everything else by name, sorted."""
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(
+            self.cpu_m + other.cpu_m,
+            self.memory + other.memory,
+            self.pods + other.pods,
+            _plus(self.extended, other.extended, 1) if other.extended else self.extended,
+        )
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(
+            self.cpu_m - other.cpu_m,
+            self.memory - other.memory,
+            self.pods - other.pods,
+            _plus(self.extended, other.extended, -1) if other.extended else self.extended,
+        )
+
+    def __mul__(self, times: int) -> "Amount":
+        extended = tuple((name, amount * times) for name, amount in self.extended)
+        return Amount(self.cpu_m * times, self.memory * times, self.pods * times, extended)
+
+    def within(self, other: "Amount") -> bool:
+        return self.times_within(other, 1) == 1
+
+    def times_within(self, other: "Amount", most: int) -> int:
+        """How often this fits into the other, `most` at most."""
+        if self.cpu_m:
+            most = min(most, other.cpu_m // self.cpu_m)
+        if self.memory:
+            most = min(most, other.memory // self.memory)
+        if self.pods:
+            most = min(most, other.pods // self.pods)
+        if self.extended:
+            has = dict(other.extended)
+            most = min(most, *(has.get(name, 0) // amount for name, amount in self.extended))
+        return max(0, most)
+
+
+def _plus(left: Extended, right: Extended, sign: int) -> Extended:
+    total = dict(left)
+    for name, amount in right:
+        total[name] = total.get(name, 0) + sign * amount
+    return tuple(sorted(total.items()))
+
+
+def amount_of(resources: Mapping[str, Quantity], pods: int = 0) -> Amount:
+    """Of requests or of what a node can give, as Kubernetes writes it."""
+    return _amount({name: _units(name, value) for name, value in resources.items()}, pods)
+
+
+def requests_of(pod: Pod) -> Amount:
+    """What the scheduler reserves for a pod.
+
+    Containers and sidecars run together.  Before that each ordinary init container runs alone
+    with the sidecars that were started before it: the greater of both counts.
+    """
+    spec = pod.spec
+    together = _sum(spec.containers)
+    if spec.init_containers:
+        sidecars: dict[str, int] = {}
+        starting: dict[str, int] = {}
+        for container in spec.init_containers:
+            own = _sum((container,))
+            if container.restart_policy == "Always":
+                _grow(sidecars, own)
+                own = sidecars
+            else:
+                _grow(own, sidecars)
+            starting = {name: max(starting.get(name, 0), own.get(name, 0)) for name in {*starting, *own}}
+        _grow(together, sidecars)
+        together = {
+            name: max(together.get(name, 0), starting.get(name, 0)) for name in {*together, *starting}
+        }
+    for name, value in spec.resources.requests.items():
+        together[name] = _units(name, value)
+    for name, value in spec.overhead.items():
+        together[name] = together.get(name, 0) + _units(name, value)
+    return _amount(together, 1)
+
+
+def _sum(containers: Iterable[Container]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for container in containers:
+        for name, value in container.resources.requests.items():
+            total[name] = total.get(name, 0) + _units(name, value)
+    return total
+
+
+def _grow(total: dict[str, int], by: Mapping[str, int]) -> None:
+    for name, amount in by.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _units(name: str, value: Quantity) -> int:
+    return cpu_m(value) if name == "cpu" else whole(value)
+
+
+def _amount(units: dict[str, int], pods: int) -> Amount:
+    cpu, memory, pods = units.pop("cpu", 0), units.pop("memory", 0), units.pop("pods", pods)
+    if not units:
+        return Amount(cpu, memory, pods)
+    return Amount(cpu, memory, pods, tuple(sorted((name, n) for name, n in units.items() if n)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What a node offers: one that stands, or one that a template of ours would make."""
+
+    name: str
+    free: Amount
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    ports: frozenset[int] = frozenset()
+    """Host ports that are taken."""
+    zone: str = ""
+    pool: str = ""
+    instance_id: str = ""
+    cordoned: bool = False
+    ready: bool = True
+    empty: bool = False
+    """Nothing runs there but what every node runs."""
+    new: bool = False
+    """It is still to come: nothing is there that could be in a pod's way."""
+
+
+class Doubt(StrEnum):
+    """What a pod asks for and nobody here weighs yet."""
+
+    POD_AFFINITY = "required pod affinity"
+    ANTI_AFFINITY = "required pod anti-affinity"
+    SPREAD = "topology spread that must be kept"
+    VOLUME = "a volume claim that may be tied to a zone or a node"
+
+
+def doubts(pod: Pod) -> tuple[Doubt, ...]:
+    spec, found = pod.spec, []
+    if spec.affinity is not None:
+        if spec.affinity.pod_affinity is not None and spec.affinity.pod_affinity.required:
+            found.append(Doubt.POD_AFFINITY)
+        if spec.affinity.pod_anti_affinity is not None and spec.affinity.pod_anti_affinity.required:
+            found.append(Doubt.ANTI_AFFINITY)
+    if any(each.when_unsatisfiable == "DoNotSchedule" for each in spec.topology_spread_constraints):
+        found.append(Doubt.SPREAD)
+    if has_claims(pod):
+        found.append(Doubt.VOLUME)
+    return tuple(found)
+
+
+def has_claims(pod: Pod) -> bool:
+    return any(v.persistent_volume_claim is not None or v.ephemeral is not None for v in pod.spec.volumes)
+
+
+def out_of_our_hands(pod: Pod) -> str:
+    """Why no node that we could bring would help this pod."""
+    spec = pod.spec
+    if spec.scheduling_gates:
+        return f"it waits for its scheduling gate {spec.scheduling_gates[0].name}"
+    if spec.scheduler_name not in ("", "default-scheduler"):
+        return f"it is left to the scheduler {spec.scheduler_name}, whose rules are not known"
+    if spec.resource_claims:
+        return "it asks for devices by resource claims, which are not weighed yet"
+    return ""
+
+
+def host_ports(pod: Pod) -> frozenset[int]:
+    return frozenset(
+        port.host_port
+        for container in (*pod.spec.containers, *pod.spec.init_containers)
+        for port in container.ports
+        if port.host_port
+    )
+
+
+def refusal(pod: Pod, room: Room) -> str:
+    """Why this node would not take the pod; empty if it would.
+
+    What stands before a colon is the kind of reason, the same for all nodes that have it.
+    """
+    return misfit(pod, room) or shortage(requests_of(pod), room)
+
+
+def misfit(pod: Pod, room: Room, *, vouched: bool = False) -> str:
+    """All of `refusal` but the amounts, which change while pods are being placed.
+
+    `vouched`: a person said that what is not weighed does not matter.
+    """
+    if not room.ready:
+        return "not ready"
+    if room.cordoned:
+        return "cordoned"
+    if why := unmatched(pod, room):
+        return why
+    if taken := host_ports(pod) & room.ports:
+        return f"host port taken: {min(taken)}"
+    if vouched:
+        return ""
+    why = out_of_our_hands(pod)
+    if not why and not room.new:
+        why = next((f"it has {doubt}, which is not weighed yet" for doubt in doubts(pod)), "")
+    return why
+
+
+def is_vouched_for(pod: Pod) -> bool:
+    return pod.metadata.annotations.get(SAFE_TO_EVICT) == "true"
+
+
+def unmatched(pod: Pod, room: Room) -> str:
+    """What of the node's labels and taints keeps the pod off."""
+    spec = pod.spec
+    for key, value in spec.node_selector.items():
+        if room.labels.get(key) != value:
+            return f"no label {key}={value}"
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    required = affinity.required if affinity is not None else None
+    if required is not None and not selects_node(required, room.name, room.labels):
+        return "its required node affinity does not match"
+    taint = untolerated(room.taints, spec.tolerations) if room.taints else None
+    if taint is not None:
+        return f"taint {taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect} is not tolerated"
+    return ""
+
+
+def shortage(wants: Amount, room: Room) -> str:
+    free = room.free
+    if wants.cpu_m > free.cpu_m and wants.cpu_m:
+        return f"not enough CPU: {wants.cpu_m}m needed, {max(0, free.cpu_m)}m free"
+    if wants.memory > free.memory and wants.memory:
+        return f"not enough memory: {_mi(wants.memory)} needed, {_mi(max(0, free.memory))} free"
+    if wants.pods > free.pods:
+        return "no place for another pod"
+    has = dict(free.extended)
+    for name, amount in wants.extended:
+        if name not in has:
+            return f"no {name}"
+        if amount > has[name]:
+            return f"not enough {name}: {amount} needed, {max(0, has[name])} free"
+    return ""
+
+
+def _mi(size: int) -> str:
+    return f"{size / (1 << 20):.0f}Mi"

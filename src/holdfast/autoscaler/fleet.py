@@ -1,0 +1,80 @@
+"""Who counts as a worker: what the record knows outranks what was seen.
+
+A listing lags behind in both directions.  So a machine that we launched counts before it is
+listed, and one that we removed does not count while it still is.  Each count errs to the safe
+side of the question it answers.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.sight import Sight, Worker
+from holdfast.cloud import NoticeKind
+
+
+def is_leaving(cluster: Cluster, instance_id: str) -> bool:
+    """Gone, condemned, or about to be taken back: no capacity to build on."""
+    doom = cluster.doom_of(instance_id)
+    return (
+        cluster.is_gone(instance_id)
+        or cluster.is_condemned(instance_id)
+        or (doom is not None and doom.kind is not NoticeKind.REBALANCE)
+    )
+
+
+def staying(cluster: Cluster, sight: Sight) -> tuple[Worker, ...]:
+    """Every listed worker that lives and will go on living, joined or not."""
+    leaving = _leaving_ids(cluster)
+    return tuple(w for w in sight.workers if w.alive and w.instance_id not in leaving)
+
+
+def serving(cluster: Cluster, sight: Sight) -> tuple[Worker, ...]:
+    """Those of the staying that take pods: what a floor is made of."""
+    return tuple(w for w in staying(cluster, sight) if w.ready and not w.joining)
+
+
+def unlisted(cluster: Cluster, sight: Sight) -> tuple[str, ...]:
+    """Launched by us, and not listed yet."""
+    listed = {worker.instance_id for worker in sight.workers}
+    known = [recent.instance_id for recent in cluster.recent]
+    if cluster.scale_up is not None:
+        known += cluster.scale_up.joining
+        known += cluster.scale_up.joined
+    leaving = _leaving_ids(cluster)
+    return tuple(dict.fromkeys(i for i in known if i not in listed and i not in leaving))
+
+
+def size(cluster: Cluster, sight: Sight) -> int:
+    """Workers that there are or may be: never too few, so that growth stays within its bounds."""
+    asked_for = sum(launch.count for launch in cluster.scale_up.intended) if cluster.scale_up else 0
+    return len(staying(cluster, sight)) + len(unlisted(cluster, sight)) + asked_for
+
+
+def size_of_pool(cluster: Cluster, sight: Sight, pool: str) -> int:
+    waiting = {recent.instance_id for recent in cluster.recent if recent.pool == pool}
+    asked_for = 0
+    if cluster.scale_up is not None:
+        for launch in cluster.scale_up.launches:
+            if launch.pool == pool:
+                waiting.update(launch.instance_ids)
+                asked_for += launch.count if launch in cluster.scale_up.intended else 0
+    seen = sum(worker.instance.pool == pool for worker in staying(cluster, sight))
+    return seen + len(waiting.intersection(unlisted(cluster, sight))) + asked_for
+
+
+def by_zone(workers: Iterable[Worker]) -> Counter[str]:
+    return Counter(worker.instance.zone for worker in workers)
+
+
+def on_its_way(cluster: Cluster, sight: Sight) -> int:
+    """Workers that will take pods before long, and do not yet."""
+    return size(cluster, sight) - len(serving(cluster, sight))
+
+
+def _leaving_ids(cluster: Cluster) -> frozenset[str]:
+    return frozenset(
+        [stone.instance_id for stone in cluster.gone]
+        + [one.instance_id for one in cluster.condemned]
+        + [doom.instance_id for doom in cluster.doomed if doom.kind is not NoticeKind.REBALANCE]
+    )

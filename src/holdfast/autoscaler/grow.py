@@ -1,0 +1,335 @@
+"""Adding nodes: intend, ask, record, verify, end.
+
+Rule 1: an intent is committed before capacity is asked for, whole enough to be repeated word
+        for word.  Its token makes every repetition the same request.
+Rule 2: a token does not stop a late first try.  What that brings is named by no record: its
+        node keeps the joining taint and takes no pod, until the sweep adopts or removes it.
+Rule 3: what is short becomes the next attempt of its group, elsewhere.  Only a lack of capacity
+        sends us elsewhere: a refusal for any other reason would be the same there.
+Rule 4: what did not join in time is condemned with the action that launched it.  A growth that
+        brought nothing makes the next one wait, twice as long each time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from holdfast.autoscaler.fleet import staying
+from holdfast.autoscaler.intend import intents, prepared, spent_lately, this_hour, why_nowhere
+from holdfast.autoscaler.ports import (
+    Admit,
+    Effect,
+    Launched,
+    LaunchInstances,
+    PrepareTemplate,
+    Refusal,
+    Refused,
+)
+from holdfast.autoscaler.record import (
+    READY,
+    Cluster,
+    Condemned,
+    Doomed,
+    Launch,
+    LaunchStatus,
+    Recent,
+    ScaleUp,
+    Spent,
+    Unavailable,
+)
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.sight import Need, Sight, Worker
+from holdfast.cloud import ALIVE, NoticeKind, Offering
+from holdfast.kernel import FREE, Do, Event, Happened, Outcome, Write
+from holdfast.kernel.write import EVENTS_MAX
+
+ATTEMPTS_MAX = 8
+QUOTA_S = 1_800
+"""How long a market is left alone in which the account may have no more."""
+
+
+def begin(
+    cluster: Cluster, sight: Sight, needs: Sequence[Need], why: str, settings: Settings, now_s: float
+) -> Write[Cluster] | Do[Effect] | str:
+    """Intend these workers: in a new action, or as part of the open one.  Text: why it cannot be done now."""
+    wanting = [pool for need in needs if (pool := settings.pool(need.pool)) is not None]
+    unprepared = [pool for pool in wanting if not prepared(pool, sight)]
+    if unprepared:
+        return Do(
+            tuple(
+                PrepareTemplate(pool.name, sight.digests.get(pool.name, ""))
+                for pool in dict.fromkeys(unprepared)
+            )
+        )
+    left = settings.launch_budget - spent_lately(cluster, now_s)
+    if left <= 0:
+        return "the launches of this hour are spent"
+    up = cluster.scale_up or ScaleUp(f"{now_s:.0f}-{sight.me}", int(now_s), 0, reason=why)
+    launches: list[Launch] = []
+    for need in needs:
+        group = 1 + max((row.group for row in (*up.launches, *launches)), default=0)
+        affordable = replace(need, count=min(need.count, left))
+        rows = intents(cluster, sight, affordable, group, launches, settings, now_s)
+        launches += rows
+        left -= sum(row.count for row in rows)
+    asked = sum(row.count for row in launches)
+    if not asked:
+        return why_nowhere(cluster, sight, [need.pool for need in needs], settings, now_s)
+    grown = replace(up, requested=up.requested + asked, launches=(*up.launches, *launches))
+    begun = replace(
+        cluster, scale_up=grown, spent=(*this_hour(cluster, now_s), Spent(up.action_id, int(now_s), asked))
+    )
+    kind = "beginScaleUp" if cluster.scale_up is None else "extendScaleUp"
+    numbers = {"requested": asked, "workers": len(staying(cluster, sight))}
+    event = Event(kind, now_s, about=up.action_id, reason=f"{why}: {_in_words(launches)}", numbers=numbers)
+    return Write(begun, (event,))
+
+
+def proceed(
+    cluster: Cluster, up: ScaleUp, sight: Sight, settings: Settings, now_s: float
+) -> Write[Cluster] | Do[Effect] | None:
+    """What the open action needs next; None if only time."""
+    write = (
+        _verify(cluster, up, sight, settings, now_s)
+        or _try_elsewhere(cluster, up, sight, settings, now_s)
+        or _end(cluster, up, settings, now_s)
+    )
+    if write is not None:
+        return write
+    effects: list[Effect] = [LaunchInstances(up.action_id, launch) for launch in up.intended]
+    workers = {worker.instance_id: worker for worker in sight.workers}
+    for instance_id in up.joining:
+        worker = workers.get(instance_id)
+        if worker is not None and worker.alive and worker.ready and worker.joining:
+            effects.append(Admit(instance_id))
+    return Do(tuple(effects)) if effects else None
+
+
+def settle(
+    cluster: Cluster, effect: LaunchInstances, outcome: Outcome, settings: Settings, now_s: float
+) -> Write[Cluster] | None:
+    """Note the answer to a request.  A lost answer is asked for again, with the same token."""
+    up = cluster.scale_up
+    if up is None or up.action_id != effect.action_id or not isinstance(outcome, Happened):
+        return None
+    row = effect.launch
+    now = next((r for r in up.intended if (r.group, r.attempt) == (row.group, row.attempt)), None)
+    if now is None:
+        return None
+    match outcome.answer:
+        case Launched(instance_ids):
+            return _record(cluster, up, now, instance_ids, settings, now_s)
+        case Refused(kind, message):
+            return _refused(cluster, up, now, kind, message, settings, now_s)
+    return None
+
+
+def _verify(
+    cluster: Cluster, up: ScaleUp, sight: Sight, settings: Settings, now_s: float
+) -> Write[Cluster] | None:
+    """Who has joined, who has died, and who took too long."""
+    workers = {worker.instance_id: worker for worker in sight.workers}
+    events: list[Event] = []
+    joined, lost, condemned = list(up.joined), list(up.lost), list(cluster.condemned)
+    for instance_id in up.joining:
+        worker = workers.get(instance_id)
+        late = now_s - _intended_s(up, instance_id) > settings.join_timeout_s
+        if worker is not None and worker.alive and worker.ready and not worker.joining:
+            joined.append(instance_id)
+            events.append(Event("joined", now_s, about=instance_id, reason=worker.node_name))
+        elif cluster.is_condemned(instance_id) or cluster.is_gone(instance_id) or _died(worker):
+            lost.append(instance_id)
+            events.append(Event("diedBeforeJoining", now_s, about=instance_id, reason=_state(worker)))
+        elif late:
+            lost.append(instance_id)
+            why = f"did not join within {settings.join_timeout_s} s"
+            condemned.append(Condemned(instance_id, up.action_id, why, int(now_s)))
+            events.append(Event("condemned", now_s, about=instance_id, reason=why))
+        if len(events) == EVENTS_MAX:
+            break
+    if not events:
+        return None
+    verified = replace(up, joined=tuple(joined), lost=tuple(lost))
+    return Write(replace(cluster, scale_up=verified, condemned=tuple(condemned)), tuple(events))
+
+
+def _intended_s(up: ScaleUp, instance_id: str) -> int:
+    row = next((launch for launch in up.launches if instance_id in launch.instance_ids), None)
+    return row.at_s if row is not None and row.at_s else up.started_s
+
+
+def _died(worker: Worker | None) -> bool:
+    return worker is not None and worker.instance.state not in ALIVE
+
+
+def _state(worker: Worker | None) -> str:
+    return worker.instance.state.value if worker is not None else "condemned"
+
+
+def _try_elsewhere(
+    cluster: Cluster, up: ScaleUp, sight: Sight, settings: Settings, now_s: float
+) -> Write[Cluster] | None:
+    """The next attempt for a request that came out short; or no more, if there is nowhere to go."""
+    for row in up.launches:
+        if row.status is LaunchStatus.INTENDED and now_s - row.at_s > settings.join_timeout_s:
+            return _abandon(cluster, up, row, "nobody answered in time", now_s)
+        short = row.count - len(row.instance_ids)
+        if short <= 0 or row.status in (LaunchStatus.INTENDED, LaunchStatus.ABANDONED):
+            continue
+        left = settings.launch_budget - spent_lately(cluster, now_s)
+        if row.attempt >= ATTEMPTS_MAX:
+            return _abandon(cluster, up, row, f"{short} short after {row.attempt} attempts", now_s)
+        if left <= 0:
+            return _abandon(cluster, up, row, "the launches of this hour are spent", now_s)
+        group = 1 + max(other.group for other in up.launches)
+        need = Need(row.pool, min(short, left), zone=row.zone if row.bound else "")
+        rows = intents(cluster, sight, need, group, (), settings, now_s, attempt=row.attempt + 1)
+        if not rows:
+            why = why_nowhere(cluster, sight, [row.pool], settings, now_s)
+            return _abandon(cluster, up, row, why, now_s)
+        return _again(cluster, up, row, rows, now_s)
+    return None
+
+
+def _again(
+    cluster: Cluster, up: ScaleUp, row: Launch, rows: Sequence[Launch], now_s: float
+) -> Write[Cluster]:
+    """New requests take over what the old one is short of; the old one wants no more than it got."""
+    asked = sum(new.count for new in rows)
+    launches = [replace(row, count=row.count - asked) if other == row else other for other in up.launches]
+    event = Event(
+        "retryScaleUp",
+        now_s,
+        about=up.action_id,
+        reason=f"{row.offering} gave {len(row.instance_ids)} of {row.count}; next {_in_words(rows)}",
+        numbers={"attempt": row.attempt + 1, "count": asked},
+    )
+    retried = replace(
+        cluster,
+        scale_up=replace(up, launches=(*launches, *rows)),
+        spent=(*this_hour(cluster, now_s), Spent(up.action_id, int(now_s), asked)),
+    )
+    return Write(retried, (event,))
+
+
+def _abandon(cluster: Cluster, up: ScaleUp, row: Launch, why: str, now_s: float) -> Write[Cluster]:
+    return _replaced(
+        cluster,
+        up,
+        row,
+        replace(row, status=LaunchStatus.ABANDONED, reason=why),
+        Event("launchAbandoned", now_s, about=up.action_id, reason=f"{row.offering}: {why}"),
+    )
+
+
+def _replaced(cluster: Cluster, up: ScaleUp, row: Launch, new: Launch, event: Event) -> Write[Cluster]:
+    launches = tuple(new if r == row else r for r in up.launches)
+    return Write(replace(cluster, scale_up=replace(up, launches=launches)), (event,))
+
+
+def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Write[Cluster] | None:
+    """Nothing is asked for and nobody is on the way: complete, or fail and back off."""
+    if up.intended or up.joining:
+        return None
+    succeeded = bool(up.joined)
+    short = max(0, up.requested - len(up.joined))
+    numbers = {"joined": len(up.joined), "requested": up.requested, "lost": len(up.lost)}
+    ended = replace(
+        cluster,
+        scale_up=None,
+        lock=FREE,
+        recent=(*cluster.recent, *_remembered(up, now_s)),
+        doomed=_replacements_ended(cluster.doomed, up),
+    )
+    if short:
+        failures = cluster.failures + 1
+        wait_s = min(settings.back_off_max_s, settings.back_off_first_s * 2 ** min(failures - 1, 20))
+        ended = replace(ended, failures=failures, back_off_until_s=int(now_s) + wait_s)
+        numbers["backOff_s"] = wait_s
+    else:
+        ended = replace(ended, failures=0, back_off_until_s=0)
+    if succeeded:
+        ended = replace(ended, last_scale_s=int(now_s), last_up_s=int(now_s))
+    kind = "completeScaleUp" if succeeded else "failScaleUp"
+    reasons = "; ".join(dict.fromkeys(row.reason for row in up.launches if row.reason))
+    return Write(ended, (Event(kind, now_s, about=up.action_id, reason=reasons[:500], numbers=numbers),))
+
+
+def _remembered(up: ScaleUp, now_s: float) -> list[Recent]:
+    """Admitted not long ago: a listing that lags behind must not make us launch them again."""
+    where = {i: (row.pool, row.zone) for row in up.launches for i in row.instance_ids}
+    return [Recent(i, *where.get(i, ("default", "")), int(now_s)) for i in up.joined]
+
+
+def _replacements_ended(doomed: tuple[Doomed, ...], up: ScaleUp) -> tuple[Doomed, ...]:
+    """The first replacements are there.  For the others it is decided anew; a mere hint is let go."""
+    missing = max(0, up.requested - len(up.joined))
+    replaced = [doom for doom in doomed if doom.replacement == up.action_id]
+    there = {doom.instance_id for doom in replaced[: max(0, len(replaced) - missing)]}
+    ended: list[Doomed] = []
+    for doom in doomed:
+        if doom.replacement != up.action_id:
+            ended.append(doom)
+        elif doom.instance_id in there:
+            ended.append(replace(doom, replacement=READY))
+        elif doom.kind is not NoticeKind.REBALANCE:
+            ended.append(replace(doom, replacement=""))
+    return tuple(ended)
+
+
+def _record(
+    cluster: Cluster,
+    up: ScaleUp,
+    row: Launch,
+    instance_ids: tuple[str, ...],
+    settings: Settings,
+    now_s: float,
+) -> Write[Cluster]:
+    answered = replace(row, status=LaunchStatus.ANSWERED, instance_ids=instance_ids)
+    short = row.count - len(instance_ids)
+    reason = f"{row.offering}: {' '.join(instance_ids)}"
+    event = Event(
+        "recordScaleUpInstances",
+        now_s,
+        about=up.action_id,
+        reason=reason,
+        numbers={"launched": len(instance_ids), "short": short},
+    )
+    write = _replaced(cluster, up, row, answered, event)
+    if short > 0:
+        return Write(
+            _barred(write.value, row.offering, settings.unavailable_s, "no more capacity", now_s),
+            write.events,
+        )
+    return write
+
+
+def _refused(
+    cluster: Cluster,
+    up: ScaleUp,
+    row: Launch,
+    kind: Refusal,
+    message: str,
+    settings: Settings,
+    now_s: float,
+) -> Write[Cluster]:
+    elsewhere = kind in (Refusal.CAPACITY, Refusal.EXISTED, Refusal.MISMATCH)
+    status = LaunchStatus.REFUSED if elsewhere else LaunchStatus.ABANDONED
+    event = Event(
+        "launchRefused", now_s, about=up.action_id, reason=f"{row.offering}: {kind}: {message}"[:500]
+    )
+    write = _replaced(cluster, up, row, replace(row, status=status, reason=f"{kind}: {message}"[:200]), event)
+    if kind is Refusal.CAPACITY:
+        barred = _barred(write.value, row.offering, settings.unavailable_s, "no capacity", now_s)
+        return Write(barred, write.events)
+    if kind is Refusal.QUOTA:
+        return Write(_barred(write.value, row.offering, QUOTA_S, "quota", now_s), write.events)
+    return write
+
+
+def _barred(cluster: Cluster, offering: Offering, for_s: int, why: str, now_s: float) -> Cluster:
+    others = tuple(u for u in cluster.unavailable if u.offering != str(offering) and now_s < u.until_s)
+    return replace(cluster, unavailable=(*others, Unavailable(str(offering), int(now_s) + for_s, why)))
+
+
+def _in_words(launches: Sequence[Launch]) -> str:
+    return ", ".join(f"{row.count} x {row.offering}" for row in launches)

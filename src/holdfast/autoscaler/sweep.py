@@ -1,0 +1,180 @@
+"""What nobody remembers: surplus machines, nodes without a machine, cordons without an action.
+
+Rule 1: only machines that carry an action id of this cluster may be removed.  Others are
+        counted, never touched; an empty record adopts what it finds.
+Rule 2: whatever is removed is condemned first, by a write that fails if the record has changed
+        since it was read.  So an intent that was committed meanwhile, and the machine that came of
+        it, cannot be mistaken for an orphan.
+Rule 3: absence is no proof.  A node is deleted when its machine is listed as terminated, or has
+        been missing twice, five minutes apart.
+Rule 4: a few at a time, and nothing at all while something could not be looked at.
+"""
+
+from dataclasses import replace
+
+from holdfast.autoscaler.fleet import size
+from holdfast.autoscaler.ports import Admit, CordonNode, DeleteNode, Effect, Terminate
+from holdfast.autoscaler.record import (
+    Cluster,
+    Condemned,
+    Cordon,
+    LaunchStatus,
+    Missing,
+    Recent,
+    Status,
+    Tombstone,
+)
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.sight import Sight, Worker
+from holdfast.cloud import State
+from holdfast.kernel import Event, Write
+
+
+def claim(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+    """Adopt or condemn machines of ours that joined nothing and that the record does not name."""
+    if sight.troubles:
+        return None
+    for worker in _unclaimed(cluster, sight, settings, now_s)[: settings.sweep_batch]:
+        if worker.alive and worker.ready and _is_wanted(cluster, sight, settings):
+            i = worker.instance
+            named = Recent(i.instance_id, i.pool, i.zone, int(now_s))
+            adopted = Event("adopted", now_s, about=i.instance_id, reason=f"launched by {i.action_id}")
+            return Write(replace(cluster, recent=(*cluster.recent, named)), (adopted,))
+        why = "stopped" if worker.instance.state is State.STOPPED else "a surplus that no record names"
+        condemned = Condemned(worker.instance_id, worker.instance.action_id, why, int(now_s))
+        event = Event("condemned", now_s, about=worker.instance_id, reason=why)
+        return Write(replace(cluster, condemned=(*cluster.condemned, condemned)), (event,))
+    return None
+
+
+def _unclaimed(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> list[Worker]:
+    up = cluster.scale_up
+    named = {recent.instance_id for recent in cluster.recent} | set(up.instance_ids if up else ())
+    named |= {one.instance_id for one in cluster.condemned} | {d.instance_id for d in cluster.doomed}
+    expected = {row.token(up.action_id) for row in up.intended} if up else set()
+    return [
+        worker
+        for worker in sight.workers
+        if worker.ours
+        and worker.instance_id not in named
+        and not cluster.is_gone(worker.instance_id)
+        and worker.instance.token not in expected
+        and _serves_nobody(worker)
+        and now_s - worker.instance.launched_s > _patience_s(cluster, worker, settings)
+    ]
+
+
+def _serves_nobody(worker: Worker) -> bool:
+    """It never took a pod: no node, or one that still has the joining taint; or it is stopped."""
+    if worker.instance.state is State.STOPPED:
+        return True
+    return worker.alive and (not worker.node_name or worker.joining)
+
+
+def _patience_s(cluster: Cluster, worker: Worker, settings: Settings) -> float:
+    """What a closed request of the open action brought is a surplus at once; others get their time."""
+    up = cluster.scale_up
+    if up is not None and up.action_id == worker.instance.action_id:
+        closed = {row.token(up.action_id) for row in up.launches if row.status is not LaunchStatus.INTENDED}
+        if worker.instance.token in closed:
+            return 0.0
+    return settings.sweep_after_s
+
+
+def _is_wanted(cluster: Cluster, sight: Sight, settings: Settings) -> bool:
+    there = size(cluster, sight)
+    return there <= settings.min_workers or (sight.pending > 0 and there <= settings.max_workers)
+
+
+def missing(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+    """Remember since when a machine is not listed; forget those that are again, or whose node is gone."""
+    unseen = {ghost.instance_id for ghost in sight.ghosts if ghost.state is None}
+    noted = {row.instance_id for row in cluster.missing}
+    back = noted - unseen
+    new = [] if sight.troubles else sorted(unseen - noted)[: settings.sweep_batch]
+    if not back and not new:
+        return None
+    rows = tuple(row for row in cluster.missing if row.instance_id not in back)
+    events = [
+        Event("missing", now_s, about=i, reason="its node is there, the machine is not listed") for i in new
+    ]
+    events += [Event("noLongerMissing", now_s, about=i) for i in sorted(back)]
+    added = tuple(Missing(i, int(now_s)) for i in new)
+    return Write(replace(cluster, missing=(*rows, *added)), tuple(events[:99]))
+
+
+def lost(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+    """A condemned machine that is listed as ended, or no longer at all, needs no more killing."""
+    listed = {worker.instance_id: worker for worker in sight.workers}
+    for one in cluster.condemned:
+        worker = listed.get(one.instance_id)
+        ended = worker is not None and worker.instance.state is State.TERMINATED
+        vanished = worker is None and now_s - one.at_s > settings.absent_s
+        if ended or vanished:
+            rest = tuple(c for c in cluster.condemned if c != one)
+            down = cluster.scale_down
+            if down is not None:
+                down = down.moved(one.instance_id, Status.GONE)
+            stone = Tombstone(one.instance_id, int(now_s))
+            gone = replace(cluster, condemned=rest, scale_down=down, gone=(*cluster.gone, stone))
+            return Write(gone, (Event("terminated", now_s, about=one.instance_id, reason=one.reason),))
+    return None
+
+
+def effects(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> tuple[Effect, ...]:
+    """Kill the condemned, open adopted nodes, delete nodes whose machine is gone."""
+    return (
+        *_kills(cluster, sight),
+        *_admissions(cluster, sight),
+        *_burials(cluster, sight, settings, now_s),
+    )
+
+
+def _kills(cluster: Cluster, sight: Sight) -> list[Effect]:
+    """A node that is still open is closed first: an admission that comes late must not fill it again."""
+    workers = {worker.instance_id: worker for worker in sight.workers}
+    due: list[Effect] = []
+    for one in cluster.condemned:
+        worker = workers.get(one.instance_id)
+        if worker is not None and worker.alive and worker.node_name and not worker.cordoned:
+            due.append(CordonNode(one.instance_id, one.action_id))
+        else:
+            due.append(Terminate(one.instance_id))
+    return due
+
+
+def _admissions(cluster: Cluster, sight: Sight) -> list[Effect]:
+    named = {recent.instance_id for recent in cluster.recent}
+    return [
+        Admit(worker.instance_id)
+        for worker in sight.workers
+        if worker.instance_id in named and worker.alive and worker.ready and worker.joining
+    ]
+
+
+def _burials(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> list[Effect]:
+    if sight.troubles:
+        return []
+    since_s = {row.instance_id: row.since_s for row in cluster.missing}
+    gone: list[Effect] = []
+    for ghost in sight.ghosts:
+        terminated = ghost.state is State.TERMINATED
+        absent = ghost.state is None and ghost.instance_id in since_s
+        if terminated or (absent and now_s - since_s[ghost.instance_id] >= settings.absent_s):
+            gone.append(DeleteNode(ghost.instance_id, ghost.name, ghost.uid))
+    return gone[: max(settings.sweep_batch, 1) * 10]
+
+
+def strays(cluster: Cluster, sight: Sight) -> frozenset[Cordon]:
+    """Cordons whose action has ended."""
+    alive = {doom.action_id for doom in cluster.doomed} | {one.action_id for one in cluster.condemned}
+    if cluster.scale_down is not None:
+        alive.add(cluster.scale_down.action_id)
+    if cluster.scale_up is not None:
+        alive.add(cluster.scale_up.action_id)
+    return frozenset(
+        Cordon(worker.instance_id, owner)
+        for worker in sight.workers
+        if worker.alive
+        for owner in worker.cordons - alive
+    )

@@ -1,0 +1,262 @@
+"""A shell: one tick, from a Lambda invocation or a turn of a loop.
+
+Read; fold in what waits; go on with what is open, or decide.  A tick has a time budget and
+stops cleanly inside it.  Ticks may overlap, repeat and die anywhere.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.autoscaler import thrift
+from holdfast.autoscaler.carry_out import Crew, Together, one_after_the_other
+from holdfast.autoscaler.codec import SUBJECT
+from holdfast.autoscaler.foresee import in_words
+from holdfast.autoscaler.ports import Cloud, ClusterStore, Effect, Inbox, Kubernetes, Metrics, Prices
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.see import Raw, see
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.sight import Sight
+from holdfast.autoscaler.workflow import workflow
+from holdfast.autoscaler.workload import Budget, instance_id_of
+from holdfast.cloud import Market, Notice, Offering
+from holdfast.kernel import (
+    Busy,
+    Clock,
+    Conflict,
+    Dice,
+    Do,
+    Done,
+    Hands,
+    HoldfastError,
+    NewId,
+    Unknown,
+    Versioned,
+    Wait,
+    Workflow,
+    Write,
+    advance,
+)
+
+PACE_S: Final = 5.0
+"""Between two rounds of the same effects: pods need time to leave, and a scheduler to see a cordon."""
+TROUBLES_MAX: Final = 6
+"""So often in a row may the store or the world be busy before a tick leaves it to the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticked:
+    """What one tick came to."""
+
+    outcome: str
+    """`idle`, `waiting`, `busy`, `left to <owner>`, `out of time` or `refused`."""
+    why: str = ""
+    steps: tuple[str, ...] = ()
+    retry_at_s: float = 0.0
+    """When there is something to do again; 0: when the next tick comes."""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Autoscaler:
+    """Everything that a tick needs, wired once."""
+
+    settings: Settings
+    store: ClusterStore
+    inbox: Inbox
+    cloud: Cloud
+    kubernetes: Kubernetes
+    metrics: Metrics
+    clock: Clock
+    new_id: NewId
+    dice: Dice
+    together: Together = one_after_the_other
+
+    def tick(
+        self,
+        me: str,
+        *,
+        until_s: float,
+        notices: Sequence[Notice] = (),
+        told: Callable[[str], None] = lambda step: None,
+    ) -> Ticked:
+        """Do what is to be done until nothing is, or `until_s` comes near."""
+        turn = _Turn(self, me, until_s, told)
+        try:
+            if notices:
+                # Kept before anything else: from here on, whoever comes will find them.
+                self.inbox.put(notices)
+                owner = turn.take_lock()
+                if owner:
+                    return turn.ended(f"left to {owner}", "it folds in what waits")
+            while True:
+                ticked = turn.run()
+                turn.release_lock()
+                # Whoever put a notice while we held the lock has left it to us.
+                if ticked.outcome not in ("idle", "waiting") or not self._news(turn):
+                    return ticked
+        except (Busy, Unknown, Conflict) as error:
+            return turn.ended("busy", str(error))
+        except HoldfastError as error:
+            return turn.ended("refused", str(error))
+
+    def _news(self, turn: "_Turn") -> bool:
+        if not turn.held or turn.is_late():
+            return False
+        doomed = {doom.instance_id for doom in self.store.read(SUBJECT).value.doomed}
+        return any(notice.instance_id not in doomed for notice in self.inbox.waiting())
+
+    def look(self, me: str = "") -> Raw:
+        """Everything that can be seen now.  Changes nothing."""
+        settings, troubles = self.settings, list[str]()
+        instances = self.cloud.instances()
+        nodes = self.kubernetes.nodes()
+        pods = self.kubernetes.pods()
+        budgets: Sequence[Budget] = ()
+        try:
+            budgets = self.kubernetes.budgets()
+        except (Busy, Unknown) as error:
+            troubles.append(f"the disruption budgets cannot be listed ({error})")
+        workers = {instance.instance_id for instance in instances}
+        ours = [node for node in nodes if instance_id_of(node) in workers]
+        subnet_ids = sorted({subnet for pool in settings.pools for subnet in pool.subnet_ids})
+        zones = self.cloud.subnets(subnet_ids) if subnet_ids else {}
+        types = sorted({kind for pool in settings.pools for kind in pool.instance_types})
+        return Raw(
+            me=me,
+            instances=instances,
+            nodes=nodes,
+            pods=pods,
+            budgets=budgets,
+            load=self.metrics.load(ours, pods, settings.idle_down_s),
+            notices=self.inbox.waiting(),
+            settings=settings,
+            shapes=self.cloud.shapes(types),
+            templates=self.cloud.templates(settings.pools),
+            digests={pool.name: self.cloud.digest(pool) for pool in settings.pools},
+            zones=zones,
+            prices=self._prices(types, set(zones.values())),
+            troubles=tuple(troubles),
+        )
+
+    def sight(self, me: str) -> Sight:
+        return see(self.look(me))
+
+    def _prices(self, types: Sequence[str], zones: set[str]) -> Prices:
+        offerings = [Offering(zone, market, kind) for zone in zones for market in Market for kind in types]
+        try:
+            return self.cloud.prices(offerings)
+        except HoldfastError:
+            return Prices({})  # unknown prices hold what they concern, and nothing else
+
+
+class _Turn:
+    """One tick in progress."""
+
+    def __init__(self, autoscaler: Autoscaler, me: str, until_s: float, told: Callable[[str], None]) -> None:
+        self._auto, self._me, self._until_s, self._told = autoscaler, me, until_s, told
+        a = autoscaler
+        self._crew = Crew(a.settings, a.cloud, a.kubernetes, a.inbox, a.clock, a.together)
+        self._hands: Hands[Cluster, Sight, Effect] = Hands(
+            read=self._read,
+            look=self._look,
+            commit=lambda found, write, commit_id: a.store.commit(SUBJECT, found, write, commit_id),
+            whose=lambda version: a.store.whose(SUBJECT, version),
+            perform=self._crew.perform,
+            now_s=a.clock.now_s,
+            pause=a.clock.sleep,
+            new_id=a.new_id,
+            dice=a.dice,
+        )
+        whole = workflow(a.settings)
+        self._workflow: Workflow[Cluster, Sight, Effect] = thrift.locked(
+            whole, owner=me, ttl_s=a.settings.lock_ttl_s
+        )
+        self._steps: list[str] = []
+        self.held = False
+        """Whether the lock was ours at some time during this tick."""
+
+    def run(self) -> Ticked:
+        troubles = 0
+        last: object = None
+        while not self.is_late():
+            try:
+                ahead = advance(self._hands, self._workflow)
+            except Conflict:
+                continue
+            except (Busy, Unknown) as error:
+                troubles += 1
+                if troubles >= TROUBLES_MAX:
+                    return self.ended("busy", str(error))
+                self._rest(0.5 * 2**troubles * (0.5 + self._auto.dice()))
+                continue
+            troubles = 0
+            if isinstance(ahead, Done):
+                return self.ended("idle", self._why())
+            if isinstance(ahead, Wait):
+                return self.ended("waiting", ahead.why, ahead.until_s)
+            self._tell(ahead)
+            if isinstance(ahead, Do) and ahead == last:
+                self._rest(PACE_S)
+            last = ahead if isinstance(ahead, Do) else last
+        return self.ended("out of time", "the next tick goes on")
+
+    def take_lock(self) -> str:
+        """Before the first look: of many that were called at once, one works.  Who has it, if not we."""
+        a = self._auto
+        for _ in range(TROUBLES_MAX):
+            found = a.store.read(SUBJECT)
+            now_s, ttl_s = a.clock.now_s(), a.settings.lock_ttl_s
+            if thrift.is_held(found.value, self._me, now_s, ttl_s=ttl_s, urgent=True):
+                return found.value.lock.owner
+            try:
+                a.store.commit(SUBJECT, found, thrift.take(found.value, self._me, now_s, ttl_s), a.new_id())
+            except Conflict:
+                continue
+            except (Busy, Unknown):
+                self._rest(0.2 + a.dice())
+                continue
+            self.held = True
+            return ""
+        return "others"
+
+    def release_lock(self) -> None:
+        """Best effort: a lock that is not given back runs out."""
+        a = self._auto
+        try:
+            found = a.store.read(SUBJECT)
+            write = thrift.release(found.value, self._me, a.clock.now_s())
+            if write is not None:
+                self.held = True
+                a.store.commit(SUBJECT, found, write, a.new_id())
+        except (Conflict, Busy, Unknown):
+            pass
+
+    def is_late(self) -> bool:
+        return self._auto.clock.now_s() >= self._until_s
+
+    def ended(self, outcome: str, why: str, retry_at_s: float = 0.0) -> Ticked:
+        problems = tuple(dict.fromkeys(self._crew.problems))
+        return Ticked(outcome, why, tuple(self._steps), retry_at_s, problems)
+
+    def _read(self) -> Versioned[Cluster]:
+        found = self._auto.store.read(SUBJECT)
+        self._crew.read_s = self._auto.clock.now_s()
+        return found
+
+    def _look(self) -> Sight:
+        raw = self._auto.look(self._me)
+        self._crew.names = {instance_id_of(node): node.metadata.name for node in raw.nodes}
+        self._crew.budgets = raw.budgets
+        return see(raw)
+
+    def _tell(self, ahead: Write[Cluster] | Do[Effect]) -> None:
+        for step in in_words(ahead):
+            self._steps.append(step)
+            self._told(step)
+
+    def _why(self) -> str:
+        return self._auto.store.read(SUBJECT).value.hold_reason
+
+    def _rest(self, seconds: float) -> None:
+        self._auto.clock.sleep(max(0.0, min(seconds, self._until_s - self._auto.clock.now_s())))

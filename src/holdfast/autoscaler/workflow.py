@@ -1,0 +1,236 @@
+"""The whole autoscaler as one step: every concern says what it wants, and nobody starves.
+
+A write of any concern comes first, in the order below; each changes the record for good, so
+there is always an end of them.  If nobody has anything to write, all effects that are due are
+performed side by side: an effect that fails again and again holds up no other.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from holdfast.autoscaler import grow, interruption, shrink, sweep
+from holdfast.autoscaler.decide import Decision, Grow, Hold, Shrink, book, decide, snapshot
+from holdfast.autoscaler.fleet import serving
+from holdfast.autoscaler.intend import HOUR_S
+from holdfast.autoscaler.place import Node
+from holdfast.autoscaler.ports import Drain, Effect, LaunchInstances, Seen
+from holdfast.autoscaler.record import Cluster, Status
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.sight import Sight
+from holdfast.kernel import Do, Done, Outcome, Wait, Workflow, Write
+
+Ahead = Write[Cluster] | Do[Effect] | Wait | Done
+
+NEXT_LOOK_S = 15
+"""How soon to look again while something is on its way."""
+
+
+def workflow(settings: Settings) -> Workflow[Cluster, Sight, Effect]:
+    """The shipped one.  In observe mode it writes what it would do, and asks for no effect."""
+    ahead = observe if settings.observe else step
+    return Workflow(
+        step=lambda cluster, sight, now_s: _tidied(ahead(cluster, sight, settings, now_s), settings, now_s),
+        settle=lambda cluster, effect, outcome, now_s: settle(cluster, effect, outcome, settings, now_s),
+    )
+
+
+def step(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Ahead:
+    due: list[Effect] = []
+    for wish in _wishes(cluster, sight, settings, now_s):
+        if isinstance(wish, Write):
+            return wish
+        due += wish
+    if due:
+        return Do(tuple(dict.fromkeys(due)))
+    if cluster.scaling_in_progress or cluster.doomed or cluster.condemned:
+        return Wait(now_s + NEXT_LOOK_S, _waiting_for(cluster))
+    return Done()
+
+
+def settle(
+    cluster: Cluster, effect: Effect, outcome: Outcome, settings: Settings, now_s: float
+) -> Write[Cluster] | None:
+    match effect:
+        case LaunchInstances():
+            return grow.settle(cluster, effect, outcome, settings, now_s)
+        case Drain() if cluster.doom_of(effect.instance_id) is not None:
+            return interruption.settle(cluster, effect, outcome, now_s)
+        case _:
+            return shrink.settle(cluster, effect, outcome, now_s, shrink.policy_of(settings))
+
+
+def _wishes(
+    cluster: Cluster, sight: Sight, settings: Settings, now_s: float
+) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
+    """What each concern wants, the most urgent first.  `None` wishes are left out."""
+    writes: tuple[Callable[[], Write[Cluster] | None], ...] = (
+        lambda: interruption.fold(cluster, sight, settings, now_s),
+        lambda: interruption.end(cluster, sight, settings, now_s),
+        lambda: sweep.lost(cluster, sight, settings, now_s),
+    )
+    for write in writes:
+        wanted = write()
+        if wanted is not None:
+            yield wanted
+    yield interruption.forget(cluster, sight, settings, now_s)
+    yield from _replacing(cluster, sight, settings, now_s)
+    yield interruption.effects(cluster, sight, now_s)
+    yield from _acting(cluster, sight, settings, now_s)
+    yield from _sweeping(cluster, sight, settings, now_s)
+
+
+def _replacing(
+    cluster: Cluster, sight: Sight, settings: Settings, now_s: float
+) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
+    """One replacement for each doomed machine that the fleet still needs: decided here, once."""
+    waiting = interruption.unanswered(cluster, settings)
+    if not waiting or now_s < cluster.back_off_until_s:
+        return
+    if cluster.scale_down is not None:
+        yield _cut_short(cluster, "the cloud takes workers back", settings, now_s)
+        return
+    wanted, spare = interruption.needed(cluster, sight, waiting, settings)
+    if spare:
+        yield interruption.unneeded(cluster, spare, now_s)
+    if wanted:
+        needs = interruption.needs_for(wanted, sight, settings)
+        begun = grow.begin(cluster, sight, needs, "replaces doomed workers", settings, now_s)
+        if isinstance(begun, Do):
+            yield begun.effects
+        elif isinstance(begun, Write) and begun.value.scale_up is not None:
+            up = begun.value.scale_up
+            before = cluster.scale_up.requested if cluster.scale_up else 0
+            covered = wanted[: up.requested - before]
+            yield Write(interruption.answered(begun.value, covered, up.action_id), begun.events)
+
+
+def _acting(
+    cluster: Cluster, sight: Sight, settings: Settings, now_s: float
+) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
+    """Go on with the open action, or decide."""
+    decision = decide(cluster, sight, settings, now_s)
+    if cluster.scale_up is not None:
+        ahead: Ahead | None = grow.proceed(cluster, cluster.scale_up, sight, settings, now_s)
+    elif cluster.scale_down is not None:
+        if isinstance(decision, Grow):
+            yield _cut_short(cluster, f"more workers are wanted: {decision.why}", settings, now_s)
+            return
+        seen = _narrowed(cluster, sight, settings, shrinks=True)
+        ahead = shrink.proceed(cluster, cluster.scale_down, seen, now_s, shrink.policy_of(settings))
+    else:
+        ahead = _begin(cluster, sight, decision, settings, now_s)
+    if isinstance(ahead, Write):
+        yield ahead
+    elif isinstance(ahead, Do):
+        yield ahead.effects
+    if cluster.scaling_in_progress:
+        # Pods that wait for room count from when they began to, not from when we have time for them.
+        stamped = book(cluster, sight, Hold(cluster.hold_reason), settings, now_s)
+        if stamped is not None:
+            yield stamped
+
+
+def _begin(cluster: Cluster, sight: Sight, decision: Decision, settings: Settings, now_s: float) -> Ahead:
+    """Write down what is decided, as an action or as the reason for none."""
+    if isinstance(decision, Grow):
+        begun = grow.begin(cluster, sight, decision.needs, decision.why, settings, now_s)
+        if isinstance(begun, str):
+            decision = Hold(f"more workers are wanted ({decision.why}): {begun}")
+        elif isinstance(begun, Write):
+            return _told(begun, cluster, sight, decision, now_s)
+        else:
+            return begun
+    if isinstance(decision, Shrink):
+        policy = replace(shrink.policy_of(settings), cooldown_down_s=0)  # already weighed
+        ahead = shrink.begin(cluster, _narrowed(cluster, sight, settings, shrinks=True), now_s, policy)
+        if isinstance(ahead, Write):
+            return _told(ahead, cluster, sight, decision, now_s)
+        decision = Hold("idle: no worker may leave now")
+    return book(cluster, sight, decision, settings, now_s) or Done()
+
+
+def _told(
+    write: Write[Cluster], cluster: Cluster, sight: Sight, decision: Decision, now_s: float
+) -> Write[Cluster]:
+    """An action begins together with what was known when it was decided."""
+    value = replace(write.value, hold_reason="", worker_count=len(serving(cluster, sight)))
+    return Write(value, (snapshot(cluster, sight, decision, now_s), *write.events))
+
+
+def _cut_short(cluster: Cluster, why: str, settings: Settings, now_s: float) -> Write[Cluster]:
+    """End the shrink: keep what is not condemned; the condemned go on dying without it."""
+    given_up = shrink.give_up(cluster, why, now_s, shrink.policy_of(settings))
+    return given_up or shrink.end(cluster, now_s)
+
+
+def _sweeping(
+    cluster: Cluster, sight: Sight, settings: Settings, now_s: float
+) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
+    for write in (
+        sweep.missing(cluster, sight, settings, now_s),
+        sweep.claim(cluster, sight, settings, now_s),
+    ):
+        if write is not None:
+            yield write
+    tidying = shrink.tidy_up(cluster, _narrowed(cluster, sight, settings, shrinks=False), now_s)
+    if isinstance(tidying, Write):
+        yield tidying
+    elif tidying is not None:
+        yield tidying.effects
+    yield sweep.effects(cluster, sight, settings, now_s)
+
+
+def _narrowed(cluster: Cluster, sight: Sight, settings: Settings, *, shrinks: bool) -> Seen:
+    """What removing nodes needs to know.  Nobody who may not leave is weighed before it matters."""
+    there = serving(cluster, sight)
+    planning = shrinks and cluster.scale_down is None
+    stay = (
+        frozenset(w.instance_id for w in there if sight.must_stay(w.instance_id)) if planning else frozenset()
+    )
+    closed = frozenset(doom.instance_id for doom in cluster.doomed)
+    return Seen(
+        me=sight.me,
+        wanted=settings.min_workers,
+        nodes=tuple(
+            Node(w.instance_id, w.instance.zone, w.instance.launched_s, w.instance.pool) for w in there
+        ),
+        cordons=sweep.strays(cluster, sight),
+        stay=stay,
+        crowded=lambda leaving: sight.fits_without(leaving, closed),
+    )
+
+
+def observe(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Ahead:
+    """Look, decide, and write down what would be done; touch nothing."""
+    decision = decide(cluster, sight, settings, now_s)
+    if isinstance(decision, Grow):
+        wanted = ", ".join(f"{need.count} of {need.pool}" for need in decision.needs)
+        decision = Hold(f"observing: would grow by {wanted}, because {decision.why}")
+    elif isinstance(decision, Shrink):
+        decision = Hold("observing: would shrink, because the workers are idle")
+    return book(cluster, sight, decision, settings, now_s) or Done()
+
+
+def _tidied(ahead: Ahead, settings: Settings, now_s: float) -> Ahead:
+    """Every write also drops what need not be remembered any longer."""
+    if not isinstance(ahead, Write):
+        return ahead
+    cluster = ahead.value
+    kept = replace(
+        cluster,
+        gone=tuple(stone for stone in cluster.gone if now_s - stone.at_s < settings.remember_s),
+        recent=tuple(one for one in cluster.recent if now_s - one.at_s < settings.remember_s),
+        skipped=tuple(skip for skip in cluster.skipped if now_s < skip.until_s),
+        unavailable=tuple(one for one in cluster.unavailable if now_s < one.until_s),
+        spent=tuple(one for one in cluster.spent if now_s - one.at_s < HOUR_S),
+    )
+    return Write(kept, ahead.events)
+
+
+def _waiting_for(cluster: Cluster) -> str:
+    if cluster.scale_up is not None:
+        return f"{cluster.scale_up.on_its_way} workers are on their way"
+    if cluster.scale_down is not None:
+        going = cluster.scale_down.having(Status.PLANNED, Status.DRAINED, Status.CONDEMNED)
+        return f"{' '.join(going)} on the way out"
+    return "machines are leaving"
