@@ -51,3 +51,12 @@ CREATE TABLE IF NOT EXISTS events (
     numbers TEXT NOT NULL,
     PRIMARY KEY (collection, subject, version, n)
 ) WITHOUT ROWID;
+
+-- Notices that wait until somebody has folded them into the cluster's record.
+CREATE TABLE IF NOT EXISTS notices (
+    key TEXT PRIMARY KEY,
+    instance_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    at_s INTEGER NOT NULL,
+    deadline_s INTEGER NOT NULL
+) WITHOUT ROWID;

@@ -1,0 +1,1 @@
+"""The autoscaler's Prometheus adapter, on samples that a real Prometheus scraped."""
