@@ -56,7 +56,7 @@ RANGES: Mapping[str, Range] = {
     "scale_down_stuck_s": SOME_SECONDS,
     "skip_s": SECONDS,
     "after_cordon_s": SECONDS,
-    "lock_ttl_s": Range(10, DAY_S),
+    "lock_ttl_s": Range(1, DAY_S),
     "remember_s": Range(300, DAY_S),
     "absent_s": Range(60, DAY_S),
     "sweep_batch": SOME,
@@ -89,11 +89,15 @@ SHAPES: Mapping[str, tuple[str, str]] = {
     "region": (r"([a-z]{2,}(-[a-z]+)+-\d+)?", "a region such as eu-central-1"),
     "metrics": (r"prometheus|metrics-server|requests", "prometheus, metrics-server or requests"),
     "prometheus_url": (rf"(https?://{URL_REST})?", "an address such as http://10.0.0.5:30900"),
-    "k8s_api_url": (rf"(https://{URL_REST})?", "an address such as https://10.0.0.5:6443"),
+    "k8s_api_url": (
+        # Unprotected only on this very machine, as by `kubectl proxy`.
+        rf"((https://|http://(?=127\.|localhost|\[::1\])){URL_REST})?",
+        "an address such as https://10.0.0.5:6443",
+    ),
     "k3s_url": (rf"(https://{URL_REST})?", "an address such as https://10.0.0.5:6443"),
     "k3s_version": (r"v\d+\.\d+\.\d+\+k3s\d+", "a release such as v1.33.5+k3s1"),
     "k3s_ca_hash": (r"([0-9a-f]{64})?", "the SHA-256 of the server's CA, 64 hexadecimal digits"),
-    "k8s_ca": (r"(-----BEGIN CERTIFICATE-----[\s\S]+)?", "a certificate as PEM"),
+    "k8s_ca": (r"(-----BEGIN |LS0tLS1CRUdJTi)[\s\S]+|", "a certificate as PEM, or as base64 of PEM"),
     "k8s_api_token_param": PARAMETER,
     "k3s_cluster_token_param": PARAMETER,
 }
@@ -102,6 +106,7 @@ POOL_RANGES: Mapping[str, Range] = {
     "min_workers": COUNT,
     "max_workers": COUNT,
     "launch_template_version": COUNT,
+    "disk_gib": Range(0, 16_384),
 }
 
 POOL_SHAPES: Mapping[str, tuple[str, str]] = {
@@ -115,6 +120,7 @@ POOL_SHAPES: Mapping[str, tuple[str, str]] = {
     "ami_id": (r"(ami-[0-9a-z]+)?", "an image such as ami-0a1b2c3d"),
     "security_group_ids": (r"sg-[0-9a-z]+", "a security group such as sg-0a1b2c3d"),
     "launch_template_id": (r"(lt-[0-9a-z]+)?", "a launch template such as lt-0a1b2c3d"),
+    "disk_device": (r"/dev/\w+", "a device such as /dev/xvda"),
     "market": (r"spot|on-demand", "spot or on-demand"),
 }
 EFFECTS = frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"})

@@ -10,6 +10,7 @@ Rule 4: an operator who pauses stops what would begin, never what repairs.
 from dataclasses import dataclass, replace
 
 from holdfast.autoscaler.fleet import on_its_way, serving, size, size_of_pool
+from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Need, Sight
@@ -63,7 +64,8 @@ def below_floor(cluster: Cluster, sight: Sight, settings: Settings) -> tuple[Nee
 
 def _growth(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Decision | None:
     if sight.pending:
-        waited_s = _since(cluster.pending_since_s, now_s)
+        # Without a stamp they have only just been seen; the stamp is written with this Hold.
+        waited_s = _since(cluster.pending_since_s or now_s, now_s)
         if waited_s < settings.pending_up_s:
             return Hold(f"pods are pending, for less than {settings.pending_up_s} s so far")
         needs = sight.needs(on_its_way(cluster, sight))
@@ -112,6 +114,8 @@ def _shrinking(cluster: Cluster, sight: Sight, settings: Settings, now_s: float)
         return Hold(f"idle, for less than {settings.idle_down_s} s so far")
     if sight.troubles:
         return Hold(f"idle, but nothing leaves while {sight.troubles[0]}")
+    if unanswered(cluster, settings):
+        return Hold("idle, but nothing leaves while the cloud takes workers back")
     if cluster.last_scale_s and _since(cluster.last_scale_s, now_s) < settings.cooldown_down_s:
         return Hold("idle: cooling down after the last action")
     if len(serving(cluster, sight)) <= settings.min_workers:

@@ -4,12 +4,11 @@ Every rule has a name, a reason and what would lift it.  Never touched, and in n
 DaemonSet pods, static pods, finished pods, and pods that are on their way out already.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from holdfast.autoscaler.match import selects_pod
+from holdfast.autoscaler.budgets import Budgets
 from holdfast.autoscaler.settings import DrainRules
 from holdfast.autoscaler.workload import DO_NOT_EVICT, Budget, Owner, Pod, Volume
 
@@ -99,15 +98,15 @@ def grace_s(pod: Pod, now_s: float, deadline_s: float) -> int:
     return max(1, min(own, int(deadline_s - now_s)) if deadline_s else own)
 
 
-def blockers(pods: Iterable[Pod], budgets: Iterable[Budget], rules: DrainRules) -> tuple[Blocker, ...]:
+def blockers(
+    pods: Iterable[Pod], budgets: Budgets | Iterable[Budget], rules: DrainRules
+) -> tuple[Blocker, ...]:
     """All reasons why the node of these pods may not be drained, by pod."""
-    in_namespace = defaultdict[str, list[Budget]](list)
-    for budget in budgets:
-        in_namespace[budget.metadata.namespace].append(budget)
-    return tuple(blocker for pod in to_evict(pods) for blocker in _of_pod(pod, in_namespace, rules))
+    known = budgets if isinstance(budgets, Budgets) else Budgets(budgets)
+    return tuple(blocker for pod in to_evict(pods) for blocker in _of_pod(pod, known, rules))
 
 
-def _of_pod(pod: Pod, in_namespace: Mapping[str, Sequence[Budget]], rules: DrainRules) -> Iterator[Blocker]:
+def _of_pod(pod: Pod, budgets: Budgets, rules: DrainRules) -> Iterator[Blocker]:
     if rules.critical_pods_stay:
         yield from _critical(pod)
     if rules.kube_system_stays and pod.metadata.namespace == "kube-system":
@@ -117,12 +116,7 @@ def _of_pod(pod: Pod, in_namespace: Mapping[str, Sequence[Budget]], rules: Drain
             f"{pod.called} is in kube-system, and no DaemonSet runs it",
             "turn off drain.kube_system_stays if it may be restarted on another node",
         )
-    matching = [
-        budget
-        for budget in in_namespace.get(pod.metadata.namespace, ())
-        if selects_pod(budget.spec.selector, pod.metadata.labels)
-    ]
-    yield from _budgets(pod, matching, rules)
+    yield from _budgets(pod, budgets.covering(pod), rules)
     annotations = pod.metadata.annotations
     if annotations.get(SAFE_TO_EVICT) != "true":
         yield from _would_be_lost(pod, rules)
@@ -151,7 +145,7 @@ def _critical(pod: Pod) -> Iterator[Blocker]:
 def _budgets(pod: Pod, matching: Sequence[Budget], rules: DrainRules) -> Iterator[Blocker]:
     if pod.status.phase == "Pending":
         return  # Kubernetes evicts what has not started yet whatever the budgets say.
-    names = sorted(budget.metadata.name for budget in matching)
+    names = [budget.metadata.name for budget in matching]
     if len(names) > 1:
         yield Blocker(
             Rule.TWO_BUDGETS,

@@ -212,7 +212,7 @@ def refusal(pod: Pod, room: Room) -> str:
 
     What stands before a colon is the kind of reason, the same for all nodes that have it.
     """
-    return misfit(pod, room) or shortage(requests_of(pod), room)
+    return misfit(pod, room) or shortage(requests_of(pod), room.free)
 
 
 def misfit(pod: Pod, room: Room, *, vouched: bool = False) -> str:
@@ -256,8 +256,8 @@ def unmatched(pod: Pod, room: Room) -> str:
     return ""
 
 
-def shortage(wants: Amount, room: Room) -> str:
-    free = room.free
+def shortage(wants: Amount, free: Amount) -> str:
+    """What there is too little of."""
     if wants.cpu_m > free.cpu_m and wants.cpu_m:
         return f"not enough CPU: {wants.cpu_m}m needed, {max(0, free.cpu_m)}m free"
     if wants.memory > free.memory and wants.memory:

@@ -68,8 +68,19 @@ def by_zone(workers: Iterable[Worker]) -> Counter[str]:
 
 
 def on_its_way(cluster: Cluster, sight: Sight) -> int:
-    """Workers that will take pods before long, and do not yet."""
-    return size(cluster, sight) - len(serving(cluster, sight))
+    """Workers that will take pods before long, and do not yet.
+
+    A node that had joined and is not ready is broken, not late: pods that wait for it wait for ever.
+    """
+    up = cluster.scale_up
+    joining = frozenset(up.joining if up else ())
+    coming = [
+        worker
+        for worker in staying(cluster, sight)
+        if worker.instance_id in joining or (worker.ours and (worker.joining or not worker.node_name))
+    ]
+    asked_for = sum(launch.count for launch in up.intended) if up else 0
+    return len(coming) + len(unlisted(cluster, sight)) + asked_for
 
 
 def _leaving_ids(cluster: Cluster) -> frozenset[str]:

@@ -13,7 +13,7 @@ Rule 4: what did not join in time is condemned with the action that launched it.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holdfast.autoscaler.fleet import staying
+from holdfast.autoscaler.fleet import is_leaving, staying
 from holdfast.autoscaler.intend import intents, prepared, spent_lately, this_hour, why_nowhere
 from holdfast.autoscaler.ports import (
     Admit,
@@ -38,11 +38,14 @@ from holdfast.autoscaler.record import (
 )
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Need, Sight, Worker
-from holdfast.cloud import ALIVE, NoticeKind, Offering
+from holdfast.cloud import ALIVE, NoticeKind
 from holdfast.kernel import FREE, Do, Event, Happened, Outcome, Write
 from holdfast.kernel.write import EVENTS_MAX
 
 ATTEMPTS_MAX = 8
+ADMISSION_S = 90
+"""An admission is carried out within a minute of reading the record, or not at all.  So a node that
+is condemned this long after the last one was decided can not be opened any more."""
 QUOTA_S = 1_800
 """How long a market is left alone in which the account may have no more."""
 
@@ -52,14 +55,9 @@ def begin(
 ) -> Write[Cluster] | Do[Effect] | str:
     """Intend these workers: in a new action, or as part of the open one.  Text: why it cannot be done now."""
     wanting = [pool for need in needs if (pool := settings.pool(need.pool)) is not None]
-    unprepared = [pool for pool in wanting if not prepared(pool, sight)]
+    unprepared = dict.fromkeys(pool.name for pool in wanting if not prepared(pool, sight))
     if unprepared:
-        return Do(
-            tuple(
-                PrepareTemplate(pool.name, sight.digests.get(pool.name, ""))
-                for pool in dict.fromkeys(unprepared)
-            )
-        )
+        return Do(tuple(PrepareTemplate(name, sight.digests.get(name, "")) for name in unprepared))
     left = settings.launch_budget - spent_lately(cluster, now_s)
     if left <= 0:
         return "the launches of this hour are spent"
@@ -84,6 +82,11 @@ def begin(
     return Write(begun, (event,))
 
 
+def goes_well(up: ScaleUp) -> bool:
+    """Whether nothing that was asked for has come to nothing so far."""
+    return not up.lost and all(row.status is not LaunchStatus.ABANDONED for row in up.launches)
+
+
 def proceed(
     cluster: Cluster, up: ScaleUp, sight: Sight, settings: Settings, now_s: float
 ) -> Write[Cluster] | Do[Effect] | None:
@@ -99,7 +102,10 @@ def proceed(
     workers = {worker.instance_id: worker for worker in sight.workers}
     for instance_id in up.joining:
         worker = workers.get(instance_id)
-        if worker is not None and worker.alive and worker.ready and worker.joining:
+        late = now_s - _intended_s(up, instance_id) > settings.join_timeout_s
+        if late or worker is None or is_leaving(cluster, instance_id):
+            continue
+        if worker.alive and worker.ready and worker.joining:
             effects.append(Admit(instance_id))
     return Do(tuple(effects)) if effects else None
 
@@ -132,14 +138,14 @@ def _verify(
     joined, lost, condemned = list(up.joined), list(up.lost), list(cluster.condemned)
     for instance_id in up.joining:
         worker = workers.get(instance_id)
-        late = now_s - _intended_s(up, instance_id) > settings.join_timeout_s
-        if worker is not None and worker.alive and worker.ready and not worker.joining:
-            joined.append(instance_id)
-            events.append(Event("joined", now_s, about=instance_id, reason=worker.node_name))
-        elif cluster.is_condemned(instance_id) or cluster.is_gone(instance_id) or _died(worker):
+        late_s = now_s - _intended_s(up, instance_id) - settings.join_timeout_s
+        if cluster.is_condemned(instance_id) or cluster.is_gone(instance_id) or _died(worker):
             lost.append(instance_id)
             events.append(Event("diedBeforeJoining", now_s, about=instance_id, reason=_state(worker)))
-        elif late:
+        elif worker is not None and worker.ready and not worker.joining:
+            joined.append(instance_id)
+            events.append(Event("joined", now_s, about=instance_id, reason=worker.node_name))
+        elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):
             lost.append(instance_id)
             why = f"did not join within {settings.join_timeout_s} s"
             condemned.append(Condemned(instance_id, up.action_id, why, int(now_s)))
@@ -297,7 +303,7 @@ def _record(
     write = _replaced(cluster, up, row, answered, event)
     if short > 0:
         return Write(
-            _barred(write.value, row.offering, settings.unavailable_s, "no more capacity", now_s),
+            _barred(write.value, str(row.offering), settings.unavailable_s, "no more capacity", now_s),
             write.events,
         )
     return write
@@ -319,16 +325,17 @@ def _refused(
     )
     write = _replaced(cluster, up, row, replace(row, status=status, reason=f"{kind}: {message}"[:200]), event)
     if kind is Refusal.CAPACITY:
-        barred = _barred(write.value, row.offering, settings.unavailable_s, "no capacity", now_s)
+        barred = _barred(write.value, str(row.offering), settings.unavailable_s, "no capacity", now_s)
         return Write(barred, write.events)
     if kind is Refusal.QUOTA:
-        return Write(_barred(write.value, row.offering, QUOTA_S, "quota", now_s), write.events)
+        return Write(_barred(write.value, row.market, QUOTA_S, "quota", now_s), write.events)
     return write
 
 
-def _barred(cluster: Cluster, offering: Offering, for_s: int, why: str, now_s: float) -> Cluster:
-    others = tuple(u for u in cluster.unavailable if u.offering != str(offering) and now_s < u.until_s)
-    return replace(cluster, unavailable=(*others, Unavailable(str(offering), int(now_s) + for_s, why)))
+def _barred(cluster: Cluster, what: str, for_s: int, why: str, now_s: float) -> Cluster:
+    """Leave an offering alone for a while, or a whole market."""
+    others = tuple(u for u in cluster.unavailable if u.offering != what and now_s < u.until_s)
+    return replace(cluster, unavailable=(*others, Unavailable(what, int(now_s) + for_s, why)))
 
 
 def _in_words(launches: Sequence[Launch]) -> str:

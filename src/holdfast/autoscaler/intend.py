@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from holdfast.autoscaler.fleet import by_zone, staying
+from holdfast.autoscaler.fleet import by_zone, staying, unlisted
 from holdfast.autoscaler.place import Berth, berths
 from holdfast.autoscaler.record import Cluster, Launch, Spent
 from holdfast.autoscaler.settings import Pool, Settings
@@ -40,8 +40,9 @@ def intents(
     pool, template = settings.pool(need.pool), sight.templates.get(need.pool)
     if pool is None or template is None:
         return []
-    in_zone = by_zone(staying(cluster, sight))
-    for row in (*(cluster.scale_up.intended if cluster.scale_up else ()), *beside):
+    doomed = {doom.instance_id for doom in cluster.doomed}
+    in_zone = by_zone(w for w in staying(cluster, sight) if w.instance_id not in doomed)
+    for row in _asked(cluster, beside):
         in_zone[row.zone] += row.count
     subnets = [
         (place.zone, place.subnet_id)
@@ -54,8 +55,9 @@ def intents(
         markets=_markets(pool),
         subnets=subnets,
         in_zone=in_zone,
-        refused=_refusals(cluster, sight, pool, beside, settings, now_s),
+        refused=_refusals(cluster, sight, settings, now_s),
     )
+    chosen = _within_share(chosen, pool, cluster, sight, beside, settings)
     rows = Counter(_within_means(chosen, cluster, sight, beside, settings))
     return [
         Launch(
@@ -80,26 +82,45 @@ def _markets(pool: Pool) -> tuple[Market, ...]:
     return (Market.SPOT, Market.ON_DEMAND) if pool.market == Market.SPOT else (Market.ON_DEMAND,)
 
 
-def _refusals(
-    cluster: Cluster, sight: Sight, pool: Pool, beside: Sequence[Launch], settings: Settings, now_s: float
-) -> Callable[[Offering], str]:
+def _asked(cluster: Cluster, beside: Sequence[Launch]) -> tuple[Launch, ...]:
+    """Requests that may still bring somebody."""
+    return (*(cluster.scale_up.intended if cluster.scale_up else ()), *beside)
+
+
+def _refusals(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Callable[[Offering], str]:
+    """An offering may be barred alone, or with its whole market."""
     barred = {u.offering: u.reason for u in cluster.unavailable if now_s < u.until_s}
-    live = staying(cluster, sight)
-    on_demand = sum(w.instance.market is Market.ON_DEMAND for w in live) + sum(
-        row.count for row in beside if row.market is Market.ON_DEMAND
-    )
-    most = settings.on_demand_max_fraction * (len(live) + 1)
 
     def refused(offering: Offering) -> str:
-        if str(offering) in barred:
-            return barred[str(offering)]
-        if offering.market is Market.ON_DEMAND and pool.market == Market.SPOT and on_demand + 1 > most:
-            return "the fleet has its share of on-demand workers"
         if settings.usd_per_hour_max and sight.prices.usd(offering) is None:
             return "its price is not known, and there is a ceiling"
-        return ""
+        return barred.get(str(offering), "") or barred.get(offering.market, "")
 
     return refused
+
+
+def _within_share(
+    chosen: Sequence[Berth],
+    pool: Pool,
+    cluster: Cluster,
+    sight: Sight,
+    beside: Sequence[Launch],
+    settings: Settings,
+) -> list[Berth]:
+    """As many on-demand workers as the fleet may have, in a pool that prefers spot."""
+    if pool.market != Market.SPOT:
+        return list(chosen)
+    markets = [worker.instance.market for worker in staying(cluster, sight)]
+    for row in _asked(cluster, beside):
+        markets += [row.market] * row.count
+    within: list[Berth] = []
+    for berth in chosen:
+        on_demand = sum(market is Market.ON_DEMAND for market in markets)
+        most = settings.on_demand_max_fraction * (len(markets) + 1)
+        if berth.market is Market.SPOT or on_demand + 1 <= most:
+            within.append(berth)
+            markets.append(berth.market)
+    return within
 
 
 def _within_means(
@@ -108,9 +129,8 @@ def _within_means(
     """As many as the ceiling on dollars an hour allows."""
     if not settings.usd_per_hour_max:
         return list(chosen)
-    asked = (*(cluster.scale_up.intended if cluster.scale_up else ()), *beside)
-    usd = sight.usd_per_hour() or 0.0
-    usd += sum((sight.prices.usd(row.offering) or 0.0) * row.count for row in asked)
+    usd = _usd_known(cluster, sight)
+    usd += sum((sight.prices.usd(row.offering) or 0.0) * row.count for row in _asked(cluster, beside))
     within: list[Berth] = []
     for berth in chosen:
         usd += sight.prices.usd(berth.offering) or 0.0
@@ -118,6 +138,16 @@ def _within_means(
             break
         within.append(berth)
     return within
+
+
+def _usd_known(cluster: Cluster, sight: Sight) -> float:
+    """What the fleet costs as far as prices are known, with those that are launched and not yet listed."""
+    living = [worker.instance for worker in sight.workers if worker.alive]
+    usd = sum(sight.prices.usd(Offering(i.zone, i.market, i.instance_type)) or 0.0 for i in living)
+    waiting = set(unlisted(cluster, sight))
+    for row in cluster.scale_up.launches if cluster.scale_up else ():
+        usd += (sight.prices.usd(row.offering) or 0.0) * len(waiting.intersection(row.instance_ids))
+    return usd
 
 
 def why_nowhere(

@@ -11,10 +11,11 @@ Rule 4: a rebalance recommendation is a hint: replace and cordon, but drain only
 Rule 5: only machines of this cluster.  A notice for anybody else's is dropped, and nothing is touched.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holdfast.autoscaler.fleet import serving, size, staying, unlisted
+from holdfast.autoscaler.fleet import by_zone, serving, size, staying, unlisted
 from holdfast.autoscaler.ports import CordonNode, Drain, Drained, Effect, ForgetNotices
 from holdfast.autoscaler.record import (
     READY,
@@ -22,6 +23,7 @@ from holdfast.autoscaler.record import (
     Cluster,
     Condemned,
     Doomed,
+    Launch,
     Tombstone,
 )
 from holdfast.autoscaler.settings import Settings
@@ -34,6 +36,8 @@ STRANGER_S = 120
 """So long may a machine of ours be missing in the listing before its notice counts as a stranger's."""
 SPARED_S = 600
 """A machine that lives so long after its deadline was spared after all."""
+HINT_S = 3_600
+"""A hint that nothing came of for so long is let go."""
 WEIGHED_MAX = 40
 """Doomed machines whose pods are weighed one by one; beyond that, each is taken to be needed."""
 
@@ -73,12 +77,23 @@ def forget(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> 
 
 
 def _is_news(cluster: Cluster, doom: Doomed | None, notice: Notice, settings: Settings, now_s: float) -> bool:
+    if notice.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
+        return False
+    if _is_over(notice.kind, notice.at_s, notice.deadline_s or notice.at_s, now_s):
+        return False  # it would be let go at once, and folded in again, for ever
     if cluster.is_gone(notice.instance_id) or now_s - notice.at_s > settings.remember_s:
         # Older than what we remember: it may be one that we removed ourselves.
         return False
     if cluster.is_condemned(notice.instance_id):
         return False  # it leaves anyway, and nobody waits for it
     return doom is None or _certainty(notice.kind) > _certainty(doom.kind)
+
+
+def _is_over(kind: NoticeKind, at_s: float, deadline_s: float, now_s: float) -> bool:
+    """Whether a machine that still lives was spared."""
+    if kind is NoticeKind.REBALANCE:
+        return now_s - at_s > HINT_S
+    return now_s - deadline_s > SPARED_S
 
 
 def _certainty(kind: NoticeKind) -> int:
@@ -117,13 +132,33 @@ def needed(
 
 def needs_for(wanted: Sequence[Doomed], sight: Sight, settings: Settings) -> tuple[Need, ...]:
     """One worker of the same pool for each."""
-    pool_of = {worker.instance_id: worker.instance.pool for worker in sight.workers}
-    counts: dict[str, int] = {}
-    for doom in wanted:
-        pool = pool_of.get(doom.instance_id, "")
-        known = pool if settings.pool(pool) else settings.pools[0].name
-        counts[known] = counts.get(known, 0) + 1
+    counts = Counter(_pools_of(wanted, sight, settings).values())
     return tuple(Need(pool, count, "replaces doomed workers") for pool, count in counts.items())
+
+
+def covered(
+    wanted: Sequence[Doomed], rows: Sequence[Launch], sight: Sight, settings: Settings
+) -> list[Doomed]:
+    """Those for which these requests bring a worker of their own pool."""
+    pools, left = _pools_of(wanted, sight, settings), Counter[str]()
+    for row in rows:
+        left[row.pool] += row.count
+    chosen: list[Doomed] = []
+    for doom in wanted:
+        pool = pools[doom.instance_id]
+        if left[pool] > 0:
+            left[pool] -= 1
+            chosen.append(doom)
+    return chosen
+
+
+def _pools_of(dooms: Sequence[Doomed], sight: Sight, settings: Settings) -> dict[str, str]:
+    seen = {worker.instance_id: worker.instance.pool for worker in sight.workers}
+    first = settings.pools[0].name
+    return {
+        doom.instance_id: pool if settings.pool(pool := seen.get(doom.instance_id, "")) else first
+        for doom in dooms
+    }
 
 
 def answered(cluster: Cluster, dooms: Sequence[Doomed], replacement: str) -> Cluster:
@@ -189,7 +224,8 @@ def end(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Wri
     workers = {worker.instance_id: worker for worker in sight.workers}
     doomed, gone, condemned = list(cluster.doomed), list(cluster.gone), list(cluster.condemned)
     events: list[Event] = []
-    left = len(serving(cluster, sight)) - sum(doom.kind is NoticeKind.REBALANCE for doom in cluster.doomed)
+    going = {doom.instance_id for doom in cluster.doomed}
+    left = [worker for worker in serving(cluster, sight) if worker.instance_id not in going]
     for doom in cluster.doomed:
         worker = workers.get(doom.instance_id)
         what = _fate(doom, worker, left, settings, now_s)
@@ -207,8 +243,12 @@ def end(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Wri
     return Write(ended, tuple(events))
 
 
-def _fate(doom: Doomed, worker: Worker | None, left: int, settings: Settings, now_s: float) -> str:
+def _fate(
+    doom: Doomed, worker: Worker | None, left: Sequence[Worker], settings: Settings, now_s: float
+) -> str:
     undecided = not doom.replacement
+    if doom.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
+        return "spared"
     if worker is None:
         absent = now_s - doom.deadline_s > settings.absent_s
         return "tookBack" if absent and not undecided else ""
@@ -216,13 +256,22 @@ def _fate(doom: Doomed, worker: Worker | None, left: int, settings: Settings, no
         return "" if undecided else "tookBack"
     if worker.instance.state is State.STOPPED and worker.ours and not undecided:
         return "condemned"
-    if doom.kind is NoticeKind.REBALANCE:
-        if not settings.rebalance_replaces:
-            return "spared"
-        if doom.drained and worker.ours and left >= settings.min_workers:
-            return "condemned"
-        return "spared" if now_s - doom.at_s > 6 * SPARED_S else ""
-    return "spared" if now_s - doom.deadline_s > SPARED_S else ""
+    drained = doom.kind is NoticeKind.REBALANCE and doom.drained
+    if drained and worker.ours and _is_dispensable(worker, left, settings):
+        return "condemned"
+    return "spared" if _is_over(doom.kind, doom.at_s, doom.deadline_s, now_s) else ""
+
+
+def _is_dispensable(worker: Worker, left: Sequence[Worker], settings: Settings) -> bool:
+    """The floors hold without it, its pool's too, and its zone does not stand empty beside others."""
+    of_pool = sum(other.instance.pool == worker.instance.pool for other in left)
+    pool = settings.pool(worker.instance.pool)
+    zones = by_zone(left)
+    return (
+        len(left) >= settings.min_workers
+        and of_pool >= (pool.min_workers if pool else 0)
+        and (worker.instance.zone in zones or not zones)
+    )
 
 
 def still_to_do(cluster: Cluster, sight: Sight) -> bool:

@@ -74,11 +74,13 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pools(reading: Reading, table: Mapping[str, Any]) -> tuple[Pool, ...]:
-    """Those of `POOLS` or of the file; and the seeds' single one, filled from `WORKER_…`."""
+    """Those of `POOLS` or of the file; and the seeds' single one, filled or made from `WORKER_…`."""
     given = _given_pools(reading, table)
     pools = [_pool(reading, raw, where) for raw, where in given] if given is not None else [Pool()]
     own = {env: name for env, name in WORKER_NAMES.items() if env in reading.environ}
     default = next((n for n, pool in enumerate(pools) if pool.name == "default"), None)
+    if default is None and {"ami_id", "launch_template_id"} & {*own.values()}:
+        pools, default = [Pool(), *pools], 0
     if default is not None:
         filled = {
             name: reading.read(f"pools.default.{name}", env, POOL_KINDS[name], reading.environ[env])

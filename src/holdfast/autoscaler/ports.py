@@ -312,7 +312,8 @@ class Evicted:
 
 
 class Kubernetes(Protocol):
-    """The cluster.  Raises Busy (try later), Conflict (a precondition failed), Unknown, Forbidden."""
+    """The cluster.  Raises Busy (try later), Conflict (a precondition failed), Unknown, or
+    Invalid for what is not allowed, with the missing grant."""
 
     def nodes(self) -> Sequence[KubeNode]:
         """All nodes, consistent, in chunks.  Repeatable."""

@@ -159,6 +159,8 @@ WORKER_NAMES: Mapping[str, str] = {
     "WORKER_TAINTS": "taints",
     "WORKER_LAUNCH_TEMPLATE_ID": "launch_template_id",
     "WORKER_LAUNCH_TEMPLATE_VERSION": "launch_template_version",
+    "WORKER_DISK_GIB": "disk_gib",
+    "WORKER_DISK_DEVICE": "disk_device",
 }
 """The seeds know one pool: these fill the one that is called `default`."""
 

@@ -118,6 +118,7 @@ def give_up(cluster: Cluster, why: str, now_s: float, policy: Policy) -> Write[C
     """Keep every target that is not condemned; None if there is none such."""
     action = cluster.scale_down
     kept = action.having(Status.PLANNED, Status.DRAINED) if action else ()
+    kept = kept[:EVENTS_MAX]  # each is told: what is more is given up next
     if action is None or not kept:
         return None
     for instance_id in kept:
@@ -178,7 +179,7 @@ def _condemn(cluster: Cluster, action: ScaleDown, seen: Seen, now_s: float, poli
     staying = {n.instance_id: n for n in seen.nodes if not _is_leaving(cluster, n.instance_id)}
     events: list[Event] = []
     skipped, condemned = cluster.skipped, cluster.condemned
-    for instance_id in action.having(Status.DRAINED):
+    for instance_id in action.having(Status.DRAINED)[:EVENTS_MAX]:
         others = [n for n in staying.values() if n.instance_id not in going and n.instance_id != instance_id]
         node = staying.get(instance_id)
         in_zone = Counter(n.zone for n in [*others, *([node] if node else [])])

@@ -12,7 +12,8 @@ Rule 4: a few at a time, and nothing at all while something could not be looked 
 
 from dataclasses import replace
 
-from holdfast.autoscaler.fleet import size
+from holdfast.autoscaler.fleet import is_leaving, size
+from holdfast.autoscaler.grow import ADMISSION_S
 from holdfast.autoscaler.ports import Admit, CordonNode, DeleteNode, Effect, Terminate
 from holdfast.autoscaler.record import (
     Cluster,
@@ -28,18 +29,21 @@ from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight, Worker
 from holdfast.cloud import State
 from holdfast.kernel import Event, Write
+from holdfast.kernel.write import EVENTS_MAX
 
 
 def claim(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
     """Adopt or condemn machines of ours that joined nothing and that the record does not name."""
     if sight.troubles:
         return None
-    for worker in _unclaimed(cluster, sight, settings, now_s)[: settings.sweep_batch]:
+    for worker in _unclaimed(cluster, sight, settings, now_s):
         if worker.alive and worker.ready and _is_wanted(cluster, sight, settings):
             i = worker.instance
             named = Recent(i.instance_id, i.pool, i.zone, int(now_s))
             adopted = Event("adopted", now_s, about=i.instance_id, reason=f"launched by {i.action_id}")
             return Write(replace(cluster, recent=(*cluster.recent, named)), (adopted,))
+        if len(cluster.condemned) >= settings.sweep_batch:
+            continue  # a few at a time: whatever made so many look forgotten may be our mistake
         why = "stopped" if worker.instance.state is State.STOPPED else "a surplus that no record names"
         condemned = Condemned(worker.instance_id, worker.instance.action_id, why, int(now_s))
         event = Event("condemned", now_s, about=worker.instance_id, reason=why)
@@ -100,32 +104,37 @@ def missing(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) ->
     ]
     events += [Event("noLongerMissing", now_s, about=i) for i in sorted(back)]
     added = tuple(Missing(i, int(now_s)) for i in new)
-    return Write(replace(cluster, missing=(*rows, *added)), tuple(events[:99]))
+    return Write(replace(cluster, missing=(*rows, *added)), tuple(events[:EVENTS_MAX]))
 
 
 def lost(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
     """A condemned machine that is listed as ended, or no longer at all, needs no more killing."""
     listed = {worker.instance_id: worker for worker in sight.workers}
+    down, ended = cluster.scale_down, list[Condemned]()
     for one in cluster.condemned:
         worker = listed.get(one.instance_id)
-        ended = worker is not None and worker.instance.state is State.TERMINATED
+        dead = worker is not None and worker.instance.state is State.TERMINATED
         vanished = worker is None and now_s - one.at_s > settings.absent_s
-        if ended or vanished:
-            rest = tuple(c for c in cluster.condemned if c != one)
-            down = cluster.scale_down
-            if down is not None:
-                down = down.moved(one.instance_id, Status.GONE)
-            stone = Tombstone(one.instance_id, int(now_s))
-            gone = replace(cluster, condemned=rest, scale_down=down, gone=(*cluster.gone, stone))
-            return Write(gone, (Event("terminated", now_s, about=one.instance_id, reason=one.reason),))
-    return None
+        if (dead or vanished) and len(ended) < EVENTS_MAX:
+            ended.append(one)
+            down = down.moved(one.instance_id, Status.GONE) if down is not None else None
+    if not ended:
+        return None
+    stones = tuple(Tombstone(one.instance_id, int(now_s)) for one in ended)
+    gone = replace(
+        cluster,
+        condemned=tuple(one for one in cluster.condemned if one not in ended),
+        scale_down=down,
+        gone=(*cluster.gone, *stones),
+    )
+    return Write(gone, tuple(Event("terminated", now_s, about=c.instance_id, reason=c.reason) for c in ended))
 
 
 def effects(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> tuple[Effect, ...]:
     """Kill the condemned, open adopted nodes, delete nodes whose machine is gone."""
     return (
         *_kills(cluster, sight),
-        *_admissions(cluster, sight),
+        *_admissions(cluster, sight, settings, now_s),
         *_burials(cluster, sight, settings, now_s),
     )
 
@@ -143,12 +152,21 @@ def _kills(cluster: Cluster, sight: Sight) -> list[Effect]:
     return due
 
 
-def _admissions(cluster: Cluster, sight: Sight) -> list[Effect]:
-    named = {recent.instance_id for recent in cluster.recent}
+def _admissions(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> list[Effect]:
+    # Not in the last moments of its being remembered: see `ADMISSION_S`.
+    named = {
+        recent.instance_id
+        for recent in cluster.recent
+        if now_s - recent.at_s < settings.remember_s - ADMISSION_S
+    }
     return [
         Admit(worker.instance_id)
         for worker in sight.workers
-        if worker.instance_id in named and worker.alive and worker.ready and worker.joining
+        if worker.instance_id in named
+        and worker.alive
+        and worker.ready
+        and worker.joining
+        and not is_leaving(cluster, worker.instance_id)
     ]
 
 

@@ -5,7 +5,7 @@ stops cleanly inside it.  Ticks may overlap, repeat and die anywhere.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from holdfast.autoscaler import thrift
@@ -18,8 +18,8 @@ from holdfast.autoscaler.see import Raw, see
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.workflow import workflow
-from holdfast.autoscaler.workload import Budget, instance_id_of
-from holdfast.cloud import Market, Notice, Offering
+from holdfast.autoscaler.workload import Budget, instance_id_of, takes_pods
+from holdfast.cloud import ALIVE, Market, Notice, Offering
 from holdfast.kernel import (
     Busy,
     Clock,
@@ -55,6 +55,9 @@ class Ticked:
     retry_at_s: float = 0.0
     """When there is something to do again; 0: when the next tick comes."""
     problems: tuple[str, ...] = ()
+    cluster: Cluster | None = field(default=None, repr=False, compare=False)
+    sight: Sight | None = field(default=None, repr=False, compare=False)
+    """The record and the world as they were last seen, for the figures; None: it did not come to that."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,7 @@ class Autoscaler:
     def _news(self, turn: "_Turn") -> bool:
         if not turn.held or turn.is_late():
             return False
-        doomed = {doom.instance_id for doom in self.store.read(SUBJECT).value.doomed}
-        return any(notice.instance_id not in doomed for notice in self.inbox.waiting())
+        return any(notice.key not in turn.weighed for notice in self.inbox.waiting())
 
     def look(self, me: str = "") -> Raw:
         """Everything that can be seen now.  Changes nothing."""
@@ -117,8 +119,8 @@ class Autoscaler:
             budgets = self.kubernetes.budgets()
         except (Busy, Unknown) as error:
             troubles.append(f"the disruption budgets cannot be listed ({error})")
-        workers = {instance.instance_id for instance in instances}
-        ours = [node for node in nodes if instance_id_of(node) in workers]
+        workers = {instance.instance_id for instance in instances if instance.state in ALIVE}
+        serving = [node for node in nodes if instance_id_of(node) in workers and takes_pods(node)]
         subnet_ids = sorted({subnet for pool in settings.pools for subnet in pool.subnet_ids})
         zones = self.cloud.subnets(subnet_ids) if subnet_ids else {}
         types = sorted({kind for pool in settings.pools for kind in pool.instance_types})
@@ -128,7 +130,7 @@ class Autoscaler:
             nodes=nodes,
             pods=pods,
             budgets=budgets,
-            load=self.metrics.load(ours, pods, settings.idle_down_s),
+            load=self.metrics.load(serving, pods, settings.idle_down_s),
             notices=self.inbox.waiting(),
             settings=settings,
             shapes=self.cloud.shapes(types),
@@ -175,6 +177,10 @@ class _Turn:
         self._steps: list[str] = []
         self.held = False
         """Whether the lock was ours at some time during this tick."""
+        self.weighed: frozenset[str] = frozenset()
+        """The notices that the last look knew."""
+        self._known = Cluster()
+        self._sight: Sight | None = None
 
     def run(self) -> Ticked:
         troubles = 0
@@ -192,7 +198,7 @@ class _Turn:
                 continue
             troubles = 0
             if isinstance(ahead, Done):
-                return self.ended("idle", self._why())
+                return self.ended("idle", self._known.hold_reason)
             if isinstance(ahead, Wait):
                 return self.ended("waiting", ahead.why, ahead.until_s)
             self._tell(ahead)
@@ -223,11 +229,12 @@ class _Turn:
     def release_lock(self) -> None:
         """Best effort: a lock that is not given back runs out."""
         a = self._auto
+        if not self.held:
+            return
         try:
             found = a.store.read(SUBJECT)
             write = thrift.release(found.value, self._me, a.clock.now_s())
             if write is not None:
-                self.held = True
                 a.store.commit(SUBJECT, found, write, a.new_id())
         except (Conflict, Busy, Unknown):
             pass
@@ -237,26 +244,28 @@ class _Turn:
 
     def ended(self, outcome: str, why: str, retry_at_s: float = 0.0) -> Ticked:
         problems = tuple(dict.fromkeys(self._crew.problems))
-        return Ticked(outcome, why, tuple(self._steps), retry_at_s, problems)
+        seen = (self._known, self._sight) if self._sight else (None, None)
+        return Ticked(outcome, why, tuple(self._steps), retry_at_s, problems, *seen)
 
     def _read(self) -> Versioned[Cluster]:
         found = self._auto.store.read(SUBJECT)
         self._crew.read_s = self._auto.clock.now_s()
+        self._known = found.value
+        self.held = self.held or found.value.lock.owner == self._me
         return found
 
     def _look(self) -> Sight:
         raw = self._auto.look(self._me)
         self._crew.names = {instance_id_of(node): node.metadata.name for node in raw.nodes}
         self._crew.budgets = raw.budgets
-        return see(raw)
+        self.weighed = frozenset(notice.key for notice in raw.notices)
+        self._sight = see(raw)
+        return self._sight
 
     def _tell(self, ahead: Write[Cluster] | Do[Effect]) -> None:
         for step in in_words(ahead):
             self._steps.append(step)
             self._told(step)
-
-    def _why(self) -> str:
-        return self._auto.store.read(SUBJECT).value.hold_reason
 
     def _rest(self, seconds: float) -> None:
         self._auto.clock.sleep(max(0.0, min(seconds, self._until_s - self._auto.clock.now_s())))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from holdfast.autoscaler import grow, interruption, shrink, sweep
-from holdfast.autoscaler.decide import Decision, Grow, Hold, Shrink, book, decide, snapshot
+from holdfast.autoscaler.decide import Decision, Grow, Hold, Shrink, below_floor, book, decide, snapshot
 from holdfast.autoscaler.fleet import serving
 from holdfast.autoscaler.intend import HOUR_S
 from holdfast.autoscaler.place import Node
@@ -99,8 +99,8 @@ def _replacing(
             yield begun.effects
         elif isinstance(begun, Write) and begun.value.scale_up is not None:
             up = begun.value.scale_up
-            before = cluster.scale_up.requested if cluster.scale_up else 0
-            covered = wanted[: up.requested - before]
+            before = len(cluster.scale_up.launches) if cluster.scale_up else 0
+            covered = interruption.covered(wanted, up.launches[before:], sight, settings)
             yield Write(interruption.answered(begun.value, covered, up.action_id), begun.events)
 
 
@@ -109,8 +109,16 @@ def _acting(
 ) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
     """Go on with the open action, or decide."""
     decision = decide(cluster, sight, settings, now_s)
+    ahead: Ahead | None
     if cluster.scale_up is not None:
-        ahead: Ahead | None = grow.proceed(cluster, cluster.scale_up, sight, settings, now_s)
+        below = isinstance(decision, Grow) and below_floor(cluster, sight, settings)
+        if isinstance(decision, Grow) and below and grow.goes_well(cluster.scale_up):
+            # The floor waits for no open growth: what is missing becomes part of it.  A growth in
+            # which something failed ends first, so that the next one backs off.
+            begun = grow.begin(cluster, sight, decision.needs, decision.why, settings, now_s)
+            if isinstance(begun, Write):
+                yield begun
+        ahead = grow.proceed(cluster, cluster.scale_up, sight, settings, now_s)
     elif cluster.scale_down is not None:
         if isinstance(decision, Grow):
             yield _cut_short(cluster, f"more workers are wanted: {decision.why}", settings, now_s)
@@ -187,7 +195,7 @@ def _narrowed(cluster: Cluster, sight: Sight, settings: Settings, *, shrinks: bo
     stay = (
         frozenset(w.instance_id for w in there if sight.must_stay(w.instance_id)) if planning else frozenset()
     )
-    closed = frozenset(doom.instance_id for doom in cluster.doomed)
+    closed = {doom.instance_id for doom in cluster.doomed} | {one.instance_id for one in cluster.condemned}
     return Seen(
         me=sight.me,
         wanted=settings.min_workers,
@@ -196,7 +204,7 @@ def _narrowed(cluster: Cluster, sight: Sight, settings: Settings, *, shrinks: bo
         ),
         cordons=sweep.strays(cluster, sight),
         stay=stay,
-        crowded=lambda leaving: sight.fits_without(leaving, closed),
+        crowded=lambda leaving: sight.fits_without(leaving, frozenset(closed)),
     )
 
 

@@ -232,3 +232,8 @@ def instance_id_of(node: KubeNode) -> str:
 
 def cordon_owners(node: KubeNode) -> frozenset[str]:
     return frozenset(filter(None, node.metadata.annotations.get(CORDON_OWNERS, "").split(",")))
+
+
+def takes_pods(node: KubeNode) -> bool:
+    """Ready, and admitted: one that is still joining has no load worth measuring."""
+    return node.is_ready and all(taint.key != JOINING_TAINT for taint in node.spec.taints)

@@ -1,0 +1,107 @@
+"""Every machine, node and cordon accounted for: who owns it, and what a sweep will do about it."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from holdfast.autoscaler import sweep
+from holdfast.autoscaler.gauges import state_of
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.sight import Ghost, Sight, Worker
+from holdfast.cloud import State
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something that nobody owns, or that is on its way out."""
+
+    what: str
+    """`machine`, `node` or `cordon`."""
+    name: str
+    finding: str
+    fate: str
+    """What becomes of it, and when."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    owned: int
+    """Machines that an action of ours launched and that are in order."""
+    foreign: int
+    """Workers that somebody else made: counted, never touched."""
+    found: tuple[Found, ...]
+    troubles: tuple[str, ...]
+    """With any, nothing is swept."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def account(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Account:
+    found = [
+        *(
+            _machine(cluster, worker, settings, now_s)
+            for worker in sight.workers
+            if _is_loose(cluster, worker)
+        ),
+        *(_node(cluster, ghost, settings, now_s) for ghost in sight.ghosts),
+        *(
+            Found("cordon", stray.instance_id, f"of the ended action {stray.action_id}", "is lifted")
+            for stray in sorted(sweep.strays(cluster, sight))
+        ),
+    ]
+    alive = [worker for worker in sight.workers if worker.alive]
+    loose = sum(each.what == "machine" for each in found)
+    ours = sum(worker.ours for worker in alive)
+    return Account(max(0, ours - loose), len(alive) - ours, tuple(found), sight.troubles)
+
+
+def _is_loose(cluster: Cluster, worker: Worker) -> bool:
+    """Ours, and either condemned, stopped, or known to nobody and without a node that takes pods."""
+    if not worker.ours or cluster.is_gone(worker.instance_id):
+        return False
+    if cluster.is_condemned(worker.instance_id) or worker.instance.state is State.STOPPED:
+        return True
+    idle = worker.alive and (not worker.node_name or worker.joining)
+    return idle and worker.instance_id not in _named(cluster)
+
+
+def _named(cluster: Cluster) -> frozenset[str]:
+    up = cluster.scale_up
+    return frozenset(
+        (
+            *(one.instance_id for one in cluster.recent),
+            *(one.instance_id for one in cluster.doomed),
+            *(up.instance_ids if up else ()),
+        )
+    )
+
+
+def _machine(cluster: Cluster, worker: Worker, settings: Settings, now_s: float) -> Found:
+    one = next((c for c in cluster.condemned if c.instance_id == worker.instance_id), None)
+    if one is not None:
+        fate = "is ended again and again until that is confirmed"
+        return Found("machine", worker.instance_id, f"condemned: {one.reason}", fate)
+    left_s = settings.sweep_after_s - (now_s - worker.instance.launched_s)
+    when = f"in {left_s:.0f} s at the latest" if left_s > 0 else "now"
+    finding = f"{state_of(cluster, worker)}, launched by {worker.instance.action_id}, named by no record"
+    return Found("machine", worker.instance_id, finding, f"is adopted if it is needed, else ended, {when}")
+
+
+def _node(cluster: Cluster, ghost: Ghost, settings: Settings, now_s: float) -> Found:
+    if ghost.state is not None:
+        fate = (
+            "is deleted" if ghost.state is State.TERMINATED else "is deleted once the machine is terminated"
+        )
+        return Found("node", ghost.name, f"its machine {ghost.instance_id} is {ghost.state}", fate)
+    since_s = next((m.since_s for m in cluster.missing if m.instance_id == ghost.instance_id), now_s)
+    left_s = settings.absent_s - (now_s - since_s)
+    fate = f"is deleted if it is still missing in {left_s:.0f} s" if left_s > 0 else "is deleted"
+    return Found("node", ghost.name, f"its machine {ghost.instance_id} is not listed", fate)
+
+
+def in_words(account: Account) -> Iterable[str]:
+    yield f"{account.owned} machines of ours are in order, {account.foreign} of others are left alone"
+    for each in account.found:
+        yield f"{each.what} {each.name}: {each.finding}; it {each.fate}"

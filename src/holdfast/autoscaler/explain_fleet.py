@@ -1,0 +1,181 @@
+"""What would have to change for the fleet to grow or to shrink now.
+
+Each condition says how things stand, whether it holds, and by how much it misses.  The decision
+itself is made by `decide`; here it is only taken apart.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.autoscaler.decide import Hold, below_floor, decide
+from holdfast.autoscaler.fleet import on_its_way, serving, size
+from holdfast.autoscaler.intend import spent_lately
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.sight import Sight
+from holdfast.autoscaler.steering import is_paused
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    name: str
+    holds: bool
+    says: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"name": self.name, "holds": self.holds, "says": self.says}
+
+
+@dataclass(frozen=True, slots=True)
+class FleetVerdict:
+    decision: str
+    """`grow`, `shrink` or `hold`."""
+    why: str
+    reasons_to_grow: tuple[Condition, ...]
+    """One of these is enough, if nothing below is against it."""
+    bars_to_growth: tuple[Condition, ...]
+    """Each must be clear, that is, hold."""
+    shrinks_only_if: tuple[Condition, ...]
+    """Each must hold."""
+    troubles: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "decision": self.decision,
+            "why": self.why,
+            "reasons_to_grow": [each.as_json() for each in self.reasons_to_grow],
+            "bars_to_growth": [each.as_json() for each in self.bars_to_growth],
+            "shrinks_only_if": [each.as_json() for each in self.shrinks_only_if],
+            "troubles": list(self.troubles),
+        }
+
+
+def explain_fleet(
+    cluster: Cluster, sight: Sight, settings: Settings, now_s: float, may_leave: int
+) -> FleetVerdict:
+    """`may_leave`: how many nodes nothing keeps."""
+    decision = decide(cluster, sight, settings, now_s)
+    return FleetVerdict(
+        "hold" if isinstance(decision, Hold) else type(decision).__name__.lower(),
+        decision.why,
+        tuple(_reasons_to_grow(cluster, sight, settings, now_s)),
+        tuple(_bars_to_growth(cluster, sight, settings, now_s)),
+        tuple(_shrinks_only_if(cluster, sight, settings, now_s, may_leave)),
+        sight.troubles,
+    )
+
+
+def _reasons_to_grow(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Iterable[Condition]:
+    missing = sum(need.count for need in below_floor(cluster, sight, settings))
+    there = size(cluster, sight)
+    yield Condition(
+        "below the floor",
+        missing > 0,
+        f"{there} workers there or on their way, MIN_WORKERS is {settings.min_workers}"
+        + (f": {missing} missing" if missing else ""),
+    )
+    waited_s = max(0.0, now_s - cluster.pending_since_s) if cluster.pending_since_s else 0.0
+    needs = sight.needs(on_its_way(cluster, sight))
+    wanted = sum(need.count for need in needs)
+    says = f"{sight.pending} pods wait for room, PENDING_UP_SEC is {settings.pending_up_s}"
+    if sight.pending:
+        says += f", they wait for {waited_s:.0f} s"
+        says += f" and need {wanted} more workers" if needs else "; what there is or comes has room for them"
+    yield Condition("pods are pending", bool(needs) and waited_s >= settings.pending_up_s, says)
+    cpu = sight.load.cpu
+    yield Condition(
+        "busy",
+        cpu is not None and cpu > settings.cpu_up,
+        f"CPU is {_percent(cpu)}, more than {_percent(settings.cpu_up)} (CPU_UP) would be busy",
+    )
+
+
+def _bars_to_growth(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Iterable[Condition]:
+    yield _no_action(cluster)
+    yield _not_paused(cluster, now_s)
+    yield _over("cool-down after the last growth", cluster.last_up_s, settings.cooldown_up_s, now_s)
+    there = size(cluster, sight)
+    yield Condition(
+        "greatest size",
+        there < settings.max_workers,
+        f"{there} workers there or on their way, MAX_WORKERS is {settings.max_workers}",
+    )
+    left_s = cluster.back_off_until_s - now_s
+    yield Condition(
+        "back-off",
+        left_s <= 0,
+        f"{cluster.failures} growths in a row failed: nothing is launched for {left_s:.0f} s more"
+        if left_s > 0
+        else "none",
+    )
+    spent = spent_lately(cluster, now_s)
+    yield Condition(
+        "launches of this hour",
+        spent < settings.launch_budget,
+        f"{spent} of {settings.launch_budget} spent",
+    )
+    nowhere = [pool.name for pool in settings.pools if not any(p.pool == pool.name for p in sight.places)]
+    yield Condition(
+        "somewhere to grow",
+        len(nowhere) < len(settings.pools),
+        f"no known subnet: pool {', '.join(nowhere)}" if nowhere else "every pool has a known subnet",
+    )
+
+
+def _shrinks_only_if(
+    cluster: Cluster, sight: Sight, settings: Settings, now_s: float, may_leave: int
+) -> Iterable[Condition]:
+    load = sight.load
+    yield _no_action(cluster)
+    yield _not_paused(cluster, now_s)
+    if load.cpu is None:
+        yield Condition("little load", False, f"the load is not known: {load.problem}")
+    else:
+        busiest = max(load.cpu, load.peak if load.peak is not None else load.cpu)
+        yield Condition(
+            "little load",
+            busiest < settings.cpu_down,
+            f"CPU is {_percent(load.cpu)}, was {_percent(busiest)} at most, "
+            f"and must stay below {_percent(settings.cpu_down)} (CPU_DOWN)",
+        )
+    yield Condition("nothing pending", sight.pending == 0, f"{sight.pending} pods wait for room")
+    idle_s = max(0.0, now_s - cluster.idle_since_s) if cluster.idle_since_s else 0.0
+    left_s = settings.idle_down_s - idle_s
+    yield Condition(
+        "idle long enough",
+        bool(cluster.idle_since_s) and left_s <= 0,
+        f"idle for {idle_s:.0f} of {settings.idle_down_s} s (IDLE_DOWN_SEC)",
+    )
+    yield _over("cool-down after the last action", cluster.last_scale_s, settings.cooldown_down_s, now_s)
+    there = len(serving(cluster, sight))
+    yield Condition(
+        "above the floor",
+        there > settings.min_workers,
+        f"{there} workers are in service, MIN_WORKERS is {settings.min_workers}",
+    )
+    yield Condition("nothing troubles", not sight.troubles, "; ".join(sight.troubles) or "nothing")
+    yield Condition("a node that may leave", may_leave > 0, f"{may_leave} nodes may leave")
+
+
+def _no_action(cluster: Cluster) -> Condition:
+    action = cluster.scale_up or cluster.scale_down
+    return Condition(
+        "no action in progress", action is None, f"action {action.action_id}" if action else "none"
+    )
+
+
+def _not_paused(cluster: Cluster, now_s: float) -> Condition:
+    paused = is_paused(cluster, now_s)
+    why = f" ({cluster.paused_why})" if cluster.paused_why else ""
+    says = f"paused for {cluster.paused_until_s - now_s:.0f} s more{why}" if paused else "not paused"
+    return Condition("not paused", not paused, says)
+
+
+def _over(name: str, since_s: int, lasts_s: int, now_s: float) -> Condition:
+    left_s = since_s + lasts_s - now_s if since_s else 0
+    return Condition(name, left_s <= 0, f"{left_s:.0f} of {lasts_s} s left" if left_s > 0 else "over")
+
+
+def _percent(part: float | None) -> str:
+    return "not known" if part is None else f"{100 * part:.0f} %"

@@ -1,0 +1,103 @@
+"""For every pod that waits: which node would take it, and if none, why."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.autoscaler.drain import FINISHED, controller_of, is_daemon
+from holdfast.autoscaler.fit import Room, out_of_our_hands
+from holdfast.autoscaler.pack import Fate, Packed
+from holdfast.autoscaler.weigh import Scales, is_unschedulable
+from holdfast.autoscaler.workload import Pod
+
+NAMED_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PodVerdict:
+    """Pods that are alike, and what becomes of them."""
+
+    example: str
+    """namespace/name of one of them."""
+    count: int
+    owners: tuple[str, ...]
+    takers: tuple[str, ...] = ()
+    """The nodes that would take them, with how many."""
+    why: str = ""
+    """Why there is no taker, or not for all; or what is not certain about it."""
+    hopeless: bool = False
+    """No template of ours could run them."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "example": self.example,
+            "count": self.count,
+            "owners": list(self.owners),
+            "takers": list(self.takers),
+            "why": self.why,
+            "hopeless": self.hopeless,
+        }
+
+
+def explain_pods(scales: Scales, on_its_way: int) -> tuple[PodVerdict, ...]:
+    packed = scales.packed(on_its_way)
+    weighed = [_verdict(fate, packed) for fate in packed.fates]
+    return (*weighed, *_not_weighed(scales.unbound))
+
+
+def _verdict(fate: Fate, packed: Packed) -> PodVerdict:
+    group = fate.group
+    why = fate.why
+    if not why and group.doubts:
+        why = f"not certain: it has {group.doubts[0]}, which is not weighed yet"
+    return PodVerdict(
+        group.example.called,
+        len(group.pods),
+        tuple(sorted({_owner(pod) for pod in group.pods})),
+        tuple(_takers(fate, packed.opened)),
+        why,
+        fate.hopeless,
+    )
+
+
+def _takers(fate: Fate, opened: Iterable[Room]) -> Iterable[str]:
+    pool_of = {room.name: room.pool for room in opened}
+    there = [placed for placed in fate.placed if placed.room not in pool_of]
+    for placed in there[:NAMED_MAX]:
+        yield f"{placed.room}: {_pods(placed.count)}"
+    if there[NAMED_MAX:]:
+        others = sum(placed.count for placed in there[NAMED_MAX:])
+        yield f"{len(there) - NAMED_MAX} more nodes: {_pods(others)}"
+    for pool in dict.fromkeys(pool_of.values()):
+        new = [placed.count for placed in fate.placed if pool_of.get(placed.room) == pool]
+        if new:
+            yield f"{len(new)} new of pool {pool}: {_pods(sum(new))}"
+
+
+def _pods(count: int) -> str:
+    return f"{count} pods" if count > 1 else "1 pod"
+
+
+def _not_weighed(unbound: Iterable[Pod]) -> Iterable[PodVerdict]:
+    """Pods without a node that are nobody's reason to grow."""
+    alike: dict[tuple[str, str], list[Pod]] = {}
+    for pod in unbound:
+        if not is_unschedulable(pod) and pod.status.phase not in FINISHED:
+            alike.setdefault((_owner(pod), _why_not(pod)), []).append(pod)
+    for (owner, why), pods in alike.items():
+        yield PodVerdict(pods[0].called, len(pods), (owner,), why=why)
+
+
+def _why_not(pod: Pod) -> str:
+    if pod.metadata.deletion_timestamp is not None:
+        return "it is being deleted"
+    if is_daemon(pod):
+        return "a DaemonSet wants it on one certain node: another node would not help"
+    if pod.status.nominated_node_name:
+        return f"the scheduler makes room for it on {pod.status.nominated_node_name}"
+    return out_of_our_hands(pod) or "the scheduler has not looked at it yet"
+
+
+def _owner(pod: Pod) -> str:
+    owner = controller_of(pod)
+    return f"{pod.metadata.namespace}/{owner.kind} {owner.name}" if owner else pod.called

@@ -1,0 +1,71 @@
+"""Events in a person's words.  A kind that is not listed here is told by its own name."""
+
+from collections.abc import Mapping
+
+from holdfast.kernel import Event
+
+WORDS: Mapping[str, str] = {
+    "decision": "decided to {about}",
+    "beginScaleUp": "growth begins",
+    "extendScaleUp": "growth is extended",
+    "retryScaleUp": "growth tries elsewhere",
+    "recordScaleUpInstances": "launched",
+    "launchRefused": "launch refused",
+    "launchAbandoned": "launch given up",
+    "joined": "{about} joined",
+    "diedBeforeJoining": "{about} died before it joined",
+    "completeScaleUp": "growth complete",
+    "failScaleUp": "growth failed",
+    "beginScaleDown": "shrink begins",
+    "drained": "{about} is drained",
+    "kept": "{about} is kept",
+    "condemned": "{about} is condemned",
+    "terminated": "{about} is terminated",
+    "markScaleDownInstanceDone": "{about} is gone",
+    "completeScaleDown": "shrink complete",
+    "failScaleDown": "shrink failed",
+    "doomed": "{about} will be taken back",
+    "notReplaced": "{about} is not replaced",
+    "tookBack": "{about} was taken back",
+    "spared": "{about} was spared",
+    "adopted": "{about} is adopted",
+    "missing": "{about} is missing",
+    "noLongerMissing": "{about} is back",
+    "strayCordonFound": "stray cordon found on {about}",
+    "strayCordonLifted": "stray cordon lifted from {about}",
+    "paused": "paused by an operator",
+    "resumed": "resumed by an operator",
+    "lockTaken": "{about} is at work",
+    "lockReleased": "{about} has ended its work",
+}
+
+GOOD = frozenset({"joined", "completeScaleUp", "completeScaleDown", "resumed", "spared", "noLongerMissing"})
+BAD = frozenset({"failScaleUp", "failScaleDown", "launchRefused", "launchAbandoned", "diedBeforeJoining"})
+GRAVE = frozenset({"doomed", "condemned", "terminated", "tookBack", "missing", "paused"})
+QUIET = frozenset({"lockTaken", "lockReleased", "decision"})
+
+COST = "usdPerHour"
+"""The number, in an event, of what the fleet cost when it was told."""
+
+
+def told(event: Event) -> str:
+    """What happened, and to whom."""
+    words = WORDS.get(event.kind)
+    if words is None:
+        return f"{event.kind} {event.about}".strip()
+    return words.format(about=event.about or "?") if "{about}" in words else words
+
+
+def figures(event: Event) -> str:
+    """The numbers of an event, each with its name; times are left to those who know a calendar."""
+    return ", ".join(
+        _figure(name, value)
+        for name, value in event.numbers.items()
+        if not name.endswith("Epoch") and name != "until_s"
+    )
+
+
+def _figure(name: str, value: float) -> str:
+    if name == COST:
+        return f"${value:.4g} an hour"
+    return f"cpu {value:.0%}" if name == "cpu" else f"{name} {value:g}"
