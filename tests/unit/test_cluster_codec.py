@@ -1,10 +1,30 @@
 """The cluster's item: every attribute under its name, and items of the plain design are continued."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.autoscaler.codec import ATTRIBUTES, CODEC
-from holdfast.autoscaler.record import Cluster, Cordon, ScaleDown, ScaleUp, Skip, Status, Target, Tombstone
+from holdfast.autoscaler.record import (
+    Cluster,
+    Condemned,
+    Cordon,
+    Doomed,
+    Launch,
+    LaunchStatus,
+    Missing,
+    Recent,
+    ScaleDown,
+    ScaleUp,
+    Skip,
+    Spent,
+    Status,
+    Target,
+    Tombstone,
+    Unavailable,
+)
+from holdfast.cloud import Market, NoticeKind
 from holdfast.kernel import Lock
 
 IDS = st.text("abcdef0123456789", min_size=1, max_size=8).map("i-{}".format)
@@ -16,11 +36,48 @@ DOWN = st.builds(
     st.lists(IDS, min_size=1, max_size=4, unique=True),
     st.lists(st.sampled_from(Status), min_size=4, max_size=4),
 )
+LAUNCH = st.builds(
+    Launch,
+    group=st.integers(1, 40),
+    attempt=st.integers(1, 8),
+    pool=st.sampled_from(("default", "gpu")),
+    zone=st.sampled_from(("a", "b")),
+    subnet_id=st.sampled_from(("", "subnet-1")),
+    market=st.sampled_from(Market),
+    instance_type=st.just("t3.medium"),
+    template_id=st.just("lt-1"),
+    template_version=st.integers(0, 99),
+    count=st.integers(0, 99),
+    status=st.sampled_from(LaunchStatus),
+    reason=st.text(max_size=9),
+    at_s=EPOCHS,
+    bound=st.booleans(),
+)
+
+
+def _up(at_s: int, requested: int, ids: list[str], rows: list[Launch]) -> ScaleUp:
+    """Half of the instances came by intents, the rest from a writer without them."""
+    asked, foreign = ids[: len(rows)], ids[len(rows) :]
+    own = [replace(row, instance_ids=(i,)) for row, i in zip(rows, asked, strict=False)]
+    launches = sorted((*own, *rows[len(asked) :]), key=lambda row: (row.group, row.attempt))
+    return ScaleUp(
+        f"{at_s}-req",
+        at_s,
+        requested,
+        tuple(launches),
+        joined=tuple(ids[:1]),
+        lost=tuple(ids[1:2]),
+        reason="pods are pending",
+        foreign_ids=tuple(foreign),
+    )
+
+
 UP = st.builds(
-    lambda at, n, ids: ScaleUp(f"{at}-req", at, n, foreign_ids=tuple(ids)),
+    _up,
     EPOCHS,
     st.integers(0, 9),
-    st.lists(IDS, max_size=3),
+    st.lists(IDS, max_size=4, unique=True),
+    st.lists(LAUNCH, max_size=3, unique_by=lambda row: (row.group, row.attempt)),
 )
 
 
@@ -28,6 +85,7 @@ UP = st.builds(
 def clusters(draw: st.DrawFn) -> Cluster:
     up, down = draw(st.one_of(st.tuples(st.none(), st.none() | DOWN), st.tuples(UP, st.none())))
     unique = draw(st.lists(IDS, max_size=4, unique=True))
+    condemned = dict.fromkeys([*unique[:1], *(down.having(Status.CONDEMNED) if down else ())])
     return Cluster(
         scale_up=up,
         scale_down=down,
@@ -39,6 +97,23 @@ def clusters(draw: st.DrawFn) -> Cluster:
         gone=tuple(Tombstone(i, draw(EPOCHS)) for i in unique),
         skipped=tuple(Skip(i, draw(st.text(max_size=9)), draw(EPOCHS)) for i in unique),
         strays=tuple(Cordon(i, f"action-{n}") for n, i in enumerate(unique)),
+        condemned=tuple(Condemned(i, "act", "scale-down", draw(EPOCHS)) for i in condemned),
+        doomed=tuple(
+            Doomed(
+                i, draw(st.sampled_from(NoticeKind)), draw(EPOCHS), draw(EPOCHS), "act", draw(st.booleans())
+            )
+            for i in unique
+        ),
+        recent=tuple(Recent(i, "default", "a", draw(EPOCHS)) for i in unique),
+        missing=tuple(Missing(i, draw(EPOCHS)) for i in unique),
+        unavailable=tuple(Unavailable(f"spot/{i}/a", draw(EPOCHS), "no capacity") for i in unique),
+        spent=tuple(Spent("act", draw(EPOCHS), n) for n, _ in enumerate(unique)),
+        last_up_s=draw(EPOCHS),
+        failures=draw(st.integers(0, 9)),
+        back_off_until_s=draw(EPOCHS),
+        hold_reason=draw(st.text(max_size=9)),
+        paused_until_s=draw(EPOCHS),
+        paused_why=draw(st.text(max_size=9)),
     )
 
 

@@ -52,9 +52,9 @@ def account(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) ->
         ),
     ]
     alive = [worker for worker in sight.workers if worker.alive]
-    loose = sum(each.what == "machine" for each in found)
-    ours = sum(worker.ours for worker in alive)
-    return Account(max(0, ours - loose), len(alive) - ours, tuple(found), sight.troubles)
+    owned = sum(worker.ours and not _is_loose(cluster, worker) for worker in alive)
+    foreign = sum(not worker.ours for worker in alive)
+    return Account(owned, foreign, tuple(found), sight.troubles)
 
 
 def _is_loose(cluster: Cluster, worker: Worker) -> bool:
@@ -86,7 +86,9 @@ def _machine(cluster: Cluster, worker: Worker, settings: Settings, now_s: float)
     left_s = settings.sweep_after_s - (now_s - worker.instance.launched_s)
     when = f"in {left_s:.0f} s at the latest" if left_s > 0 else "now"
     finding = f"{state_of(cluster, worker)}, launched by {worker.instance.action_id}, named by no record"
-    return Found("machine", worker.instance_id, finding, f"is adopted if it is needed, else ended, {when}")
+    stopped = worker.instance.state is State.STOPPED
+    fate = f"is ended {when}" if stopped else f"is adopted if it is needed, else ended, {when}"
+    return Found("machine", worker.instance_id, "stopped" if stopped else finding, fate)
 
 
 def _node(cluster: Cluster, ghost: Ghost, settings: Settings, now_s: float) -> Found:

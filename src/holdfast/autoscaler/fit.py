@@ -99,14 +99,11 @@ def requests_of(pod: Pod) -> Amount:
             own = _sum((container,))
             if container.restart_policy == "Always":
                 _grow(sidecars, own)
-                own = sidecars
             else:
                 _grow(own, sidecars)
-            starting = {name: max(starting.get(name, 0), own.get(name, 0)) for name in {*starting, *own}}
+                starting = _greater(starting, own)
         _grow(together, sidecars)
-        together = {
-            name: max(together.get(name, 0), starting.get(name, 0)) for name in {*together, *starting}
-        }
+        together = _greater(together, starting)
     for name, value in spec.resources.requests.items():
         together[name] = _units(name, value)
     for name, value in spec.overhead.items():
@@ -125,6 +122,10 @@ def _sum(containers: Iterable[Container]) -> dict[str, int]:
 def _grow(total: dict[str, int], by: Mapping[str, int]) -> None:
     for name, amount in by.items():
         total[name] = total.get(name, 0) + amount
+
+
+def _greater(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {*one, *other}}
 
 
 def _units(name: str, value: Quantity) -> int:

@@ -48,6 +48,9 @@ COST = "usdPerHour"
 """The number, in an event, of what the fleet cost when it was told."""
 
 
+SAID_ONLY_IF_ANY = frozenset({"hopeless", "pending", "short", "lost"})
+
+
 def told(event: Event) -> str:
     """What happened, and to whom."""
     words = WORDS.get(event.kind)
@@ -56,12 +59,21 @@ def told(event: Event) -> str:
     return words.format(about=event.about or "?") if "{about}" in words else words
 
 
+def reason(event: Event) -> str:
+    """Why, unless that says no more than `told` does."""
+    return "" if event.reason == event.about else event.reason
+
+
 def figures(event: Event) -> str:
     """The numbers of an event, each with its name; times are left to those who know a calendar."""
+    same = event.numbers.get("size") == event.numbers.get("workers")
     return ", ".join(
         _figure(name, value)
         for name, value in event.numbers.items()
-        if not name.endswith("Epoch") and name != "until_s"
+        if not name.endswith("Epoch")
+        and name != "until_s"
+        and (value or name not in SAID_ONLY_IF_ANY)
+        and not (same and name == "size")
     )
 
 

@@ -136,25 +136,19 @@ class Scales:
         ]
 
     def _coming(self, on_its_way: int) -> list[Room]:
-        """As many empty nodes, those whose machines are seen already first.
-
-        A node that was in service and is not ready now is counted as on its way by who counts
-        workers.  It is no room: one that never recovers would keep its pods waiting for ever.
-        """
-        broken = sum(w.alive and bool(w.node_name) and not w.ready and not w.joining for w in self._workers)
+        """As many empty nodes, those whose machines are seen already first."""
         pools = {candidate.pool: candidate.rooms for candidate in self.candidates if candidate.rooms}
         coming = [
             _like(pools[w.instance.pool], w)
             for w in self._workers
             if w.alive and (w.joining or not w.node_name) and w.instance.pool in pools
         ]
-        number = max(0, on_its_way - broken)
         if pools:
             first = next(iter(pools.values()))[0]
             coming += [
-                replace(first, name=f"a node on its way ({n + 1})") for n in range(len(coming), number)
+                replace(first, name=f"a node on its way ({n + 1})") for n in range(len(coming), on_its_way)
             ]
-        return coming[:number]
+        return coming[:on_its_way]
 
     def must_stay(self, instance_id: str) -> str:
         if instance_id not in self._stay:

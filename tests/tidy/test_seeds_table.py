@@ -1,0 +1,92 @@
+"""Every symbol and every test that docs/seeds.md names exists, and nothing of the designs is left out."""
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.tidy.repository import ROOT, assert_none
+
+PAGE = "docs/seeds.md"
+CODE = re.compile(r"`([^`]+)`")
+ATTRIBUTES = """pk scalingInProgress lastScaleEpoch pendingSinceEpoch idleSinceEpoch workerCount lockOwner
+    lockUntilEpoch scaleUpActionId scaleUpStartedEpoch scaleUpRequested scaleUpInstanceIds scaleDownActionId
+    scaleDownStartedEpoch scaleDownPhase scaleDownTargetInstanceIds scaleDownCompletedInstanceIds"""
+TRANSITIONS = """beginScaleUp recordScaleUpInstances completeScaleUp failScaleUp beginScaleDown
+    markScaleDownInstanceDone completeScaleDown failScaleDown"""
+SETTINGS = """CPU_UP CPU_DOWN PENDING_UP_SEC IDLE_DOWN_SEC COOLDOWN_UP_SEC COOLDOWN_DOWN_SEC MIN_WORKERS
+    MAX_WORKERS MAX_BATCH_UP MAX_BATCH_DOWN JOIN_TIMEOUT_SEC DRAIN_TIMEOUT_SEC SCALE_DOWN_STUCK_SEC
+    LOCK_TTL_SEC STATE_TABLE LOGS_TABLE"""
+
+
+def rows() -> list[tuple[str, str, str]]:
+    """Name, symbol and test of every line of every table."""
+    found = []
+    for line in Path(ROOT, PAGE).read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 3 and not set(cells[0]) <= {"-"} and cells[1] != "symbol":
+            found.append((cells[0], cells[1], cells[2]))
+    return found
+
+
+def faults(symbol: str, test: str) -> Iterator[str]:
+    for name in CODE.findall(symbol) or [symbol]:
+        if not resolves(name):
+            yield f"there is no {name}"
+    for name in CODE.findall(test) or [test]:
+        if not is_test(name):
+            yield f"there is no test {name}"
+
+
+def resolves(name: str) -> bool:
+    """Whether a dotted name leads from a module to something that it defines."""
+    parts = name.split(".")
+    for n in range(len(parts), 0, -1):
+        try:
+            found: object = import_module(".".join(parts[:n]))
+        except ImportError:
+            continue
+        for part in parts[n:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return n < len(parts)
+    return False
+
+
+def is_test(name: str) -> bool:
+    """Whether `tests/a/test_b.py` holds tests, or `tests/a/test_b.py::test_c` is one of them."""
+    file, _, function = name.partition("::")
+    path = Path(ROOT, file)
+    if not file.startswith("tests/") or not path.is_file():
+        return False
+    return re.search(rf"^(async )?def {function or 'test_'}", path.read_text(), re.MULTILINE) is not None
+
+
+def test_every_symbol_and_test_on_the_page_exists() -> None:
+    assert_none(f"{name}: {fault}" for name, symbol, test in rows() for fault in faults(symbol, test))
+
+
+@pytest.mark.parametrize(
+    "names", [ATTRIBUTES, TRANSITIONS, SETTINGS], ids=["attributes", "transitions", "settings"]
+)
+def test_nothing_of_the_designs_is_left_out(names: str) -> None:
+    told = {CODE.findall(name)[0] for name, _, _ in rows() if name.startswith("`")}
+
+    assert set(names.split()) <= told
+
+
+@pytest.mark.parametrize(
+    ("symbol", "test"),
+    [
+        ("`holdfast.autoscaler.grow.nothing_of_the_kind`", "`tests/unit/test_lock.py`"),
+        ("`holdfast.autoscaler.no_such_module.begin`", "`tests/unit/test_lock.py`"),
+        ("`holdfast.autoscaler.grow.begin`", "`tests/unit/test_lock.py::test_nothing_of_the_kind`"),
+        ("`holdfast.autoscaler.grow.begin`", "`tests/unit/test_no_such_file.py`"),
+        ("words", "`tests/unit/test_lock.py`"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_a_fault(symbol: str, test: str) -> None:
+    assert list(faults(symbol, test))

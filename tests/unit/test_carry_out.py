@@ -1,0 +1,296 @@
+"""How effects are carried out on a cluster: one short round at a time, on what is there now."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from holdfast.autoscaler.carry_out import EVICT_WITHIN_S, HARD_S, Crew
+from holdfast.autoscaler.ports import (
+    Admit,
+    CordonNode,
+    DeleteNode,
+    Drain,
+    Drained,
+    Effect,
+    Evicted,
+    Eviction,
+    Terminate,
+    Uncordon,
+)
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.workload import CORDON_FOUND, JOINING_TAINT, KubeNode, Pod, cordon_owners
+from holdfast.kernel import Busy, Conflict, Happened, Invalid, Outcome, Unknown
+from tests.workloads import daemon, node, pod
+
+NOW_S = 10_000.0
+
+
+@dataclass
+class Cluster:
+    """One node as an API server keeps it: changed by resource version, pods by UID."""
+
+    here: KubeNode | None
+    on_it: list[Pod] = field(default_factory=list)
+    refuses: dict[str, Evicted] = field(default_factory=dict)
+    log: list[str] = field(default_factory=list)
+
+    def node(self, name: str) -> KubeNode | None:
+        return self.here
+
+    def pods(self, node_name: str | None = None) -> Sequence[Pod]:
+        return list(self.on_it)
+
+    def change_node(self, node: KubeNode, changed: KubeNode) -> KubeNode:
+        assert self.here is not None
+        if node.metadata.resource_version != self.here.metadata.resource_version:
+            raise Conflict("the node has changed")
+        version = str(int(node.metadata.resource_version) + 1)
+        meta = msgspec.structs.replace(changed.metadata, resource_version=version)
+        self.here = msgspec.structs.replace(changed, metadata=meta)
+        self.log.append("change")
+        return self.here
+
+    def evict(self, pod: Pod, *, grace_s: int | None = None, dry_run: bool = False) -> Evicted:
+        answer = self.refuses.get(pod.metadata.name, Evicted(Eviction.ACCEPTED))
+        if not dry_run:
+            self.log.append(f"evict {pod.metadata.name}" + (f" {grace_s}" if grace_s is not None else ""))
+            if answer.outcome is Eviction.ACCEPTED:
+                self.on_it.remove(pod)
+        return answer
+
+    def delete_pod(self, pod: Pod, *, grace_s: int) -> None:
+        self.log.append(f"delete {pod.metadata.name} {grace_s}")
+        self.on_it.remove(pod)
+
+    def delete_node(self, name: str, uid: str) -> None:
+        raise Invalid("grant verb `delete` on `nodes`")
+
+
+@dataclass
+class Clock:
+    at_s: float = NOW_S
+
+    def now_s(self) -> float:
+        return self.at_s
+
+    def sleep(self, seconds: float) -> None:
+        self.at_s += seconds
+
+
+class Cloud:
+    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
+        if "i-lost" in instance_ids:
+            raise Unknown("the answer was lost")
+        return {instance_id: instance_id != "i-new" for instance_id in instance_ids}
+
+
+def crew(cluster: Cluster, *, read_s: float = NOW_S, **said: Any) -> Crew:
+    anything: Any = None
+    hands = Crew(
+        Settings(**said), cast("Any", Cloud()), cast("Any", cluster), anything, Clock(), read_s=read_s
+    )
+    hands.names = {"i-1": "n-1"}
+    return hands
+
+
+def do(hands: Crew, effect: Effect) -> Outcome:
+    (outcome,) = hands.perform([effect])
+    return outcome
+
+
+def drained(hands: Crew, effect: Drain | None = None) -> Drained:
+    outcome = do(hands, effect or Drain("i-1", "act"))
+    assert isinstance(outcome, Happened)
+    assert isinstance(outcome.answer, Drained)
+    return outcome.answer
+
+
+def test_a_drain_closes_the_node_first_and_evicts_in_the_next_round() -> None:
+    cluster = Cluster(node(), [pod("a", node="n-1"), daemon(node="n-1")])
+    hands = crew(cluster)
+
+    first = drained(hands)
+    second = drained(hands)
+    third = drained(hands)
+
+    assert (first.left, first.waiting_for) == (1, "the scheduler to see the cordon")
+    assert second.left == 1, "evicted, and not yet seen to be gone"
+    assert third == Drained()
+    assert cluster.log == ["change", "evict a"]
+    assert cluster.here is not None
+    assert cluster.here.spec.unschedulable
+    assert cordon_owners(cluster.here) == {"act"}
+
+
+def test_an_empty_node_also_waits_until_its_cordon_was_seen() -> None:
+    hands = crew(Cluster(node()))
+
+    assert drained(hands).left
+    assert drained(hands) == Drained()
+
+
+@pytest.mark.parametrize(
+    ("stays", "names"),
+    [
+        (pod("vip", node="n-1", priority_class="system-cluster-critical"), "system-cluster-critical"),
+        (pod("dns", node="n-1", namespace="kube-system"), "kube-system"),
+        (pod("bare", node="n-1", owner=""), "no controller"),
+    ],
+)
+def test_a_node_with_a_pod_that_must_stay_is_not_touched_at_all(stays: Pod, names: str) -> None:
+    cluster = Cluster(node(), [pod("a", node="n-1"), stays])
+
+    answer = drained(crew(cluster))
+
+    assert names in answer.blocked_by
+    assert cluster.log == []
+
+
+def test_a_budget_is_asked_before_the_node_is_touched() -> None:
+    full = Evicted(Eviction.REFUSED, "the disruption budget b needs 2 healthy pods and has 2")
+    cluster = Cluster(node(), [pod("a", node="n-1")], {"a": full})
+
+    answer = drained(crew(cluster))
+
+    assert "needs 2 healthy pods" in answer.blocked_by
+    assert cluster.log == []
+
+
+def test_once_begun_a_drain_waits_for_a_budget_and_says_for_which_pod() -> None:
+    full = Evicted(Eviction.REFUSED, "needs 1 healthy pods and has 1")
+    cluster = Cluster(node(cordon_owners=["act"]), [pod("a", node="n-1"), pod("b", node="n-1")], {"b": full})
+
+    answer = drained(crew(cluster))
+
+    assert answer.blocked_by == ""
+    assert "shop/b: needs 1 healthy pods" in answer.waiting_for
+    assert cluster.log == ["evict a", "evict b"]
+
+
+def test_two_budgets_on_one_pod_end_the_drain() -> None:
+    never = Evicted(Eviction.IMPOSSIBLE, "more than one budget")
+    cluster = Cluster(node(cordon_owners=["act"]), [pod("a", node="n-1")], {"a": never})
+
+    assert "more than one budget" in drained(crew(cluster)).blocked_by
+
+
+def test_who_read_the_record_too_long_ago_evicts_nobody() -> None:
+    cluster = Cluster(node(cordon_owners=["act"]), [pod("a", node="n-1")])
+    hands = crew(cluster, read_s=NOW_S - EVICT_WITHIN_S - 1)
+
+    outcome = do(hands, Drain("i-1", "act"))
+
+    assert isinstance(outcome, Busy)
+    assert cluster.log == []
+
+
+def test_a_node_whose_name_another_machine_has_taken_is_not_drained() -> None:
+    cluster = Cluster(node(instance_id="i-other"), [pod("a", node="n-1")])
+
+    assert drained(crew(cluster)) == Drained()
+    assert cluster.log == []
+
+
+def test_a_doomed_node_is_emptied_whatever_must_stay_with_the_grace_that_is_left() -> None:
+    pods = [pod("a", node="n-1", grace_s=600), pod("dns", node="n-1", namespace="kube-system")]
+    cluster = Cluster(node(), pods)
+
+    drained(crew(cluster), Drain("i-1", "interruption-i-1", int(NOW_S) + 100))
+
+    assert cluster.log == ["change", "evict a 100", "evict dns 30"]
+
+
+def test_near_the_deadline_no_budget_is_asked_any_more() -> None:
+    full = Evicted(Eviction.REFUSED, "no")
+    cluster = Cluster(node(), [pod("a", node="n-1")], {"a": full})
+
+    drained(crew(cluster), Drain("i-1", "interruption-i-1", int(NOW_S + HARD_S) - 10))
+
+    assert cluster.log == ["change", "delete a 30"]
+
+
+def test_critical_pods_of_a_doomed_node_can_be_left_where_they_are() -> None:
+    cluster = Cluster(node(), [pod("dns", node="n-1", namespace="kube-system")])
+    hands = crew(cluster, interruption_moves_critical=False)
+
+    assert drained(hands, Drain("i-1", "interruption-i-1", int(NOW_S) + 100)) == Drained()
+    assert cluster.log == ["change"]
+
+
+def test_a_cordon_opens_when_its_last_owner_lets_go() -> None:
+    cluster = Cluster(node())
+    hands = crew(cluster)
+    for action in ("one", "two"):
+        do(hands, CordonNode("i-1", action))
+
+    def closed() -> tuple[bool, frozenset[str]]:
+        assert cluster.here is not None
+        return cluster.here.spec.unschedulable, cordon_owners(cluster.here)
+
+    do(hands, Uncordon("i-1", "one"))
+    assert closed() == (True, frozenset({"two"})), "the other one still wants it closed"
+    do(hands, Uncordon("i-1", "two"))
+
+    assert closed() == (False, frozenset())
+
+
+def test_a_cordon_that_a_person_made_stays_after_us() -> None:
+    cluster = Cluster(node(cordoned=True))
+    hands = crew(cluster)
+
+    do(hands, CordonNode("i-1", "act"))
+    do(hands, Uncordon("i-1", "act"))
+
+    assert cluster.here is not None
+    assert cluster.here.spec.unschedulable
+    assert CORDON_FOUND not in cluster.here.metadata.annotations
+
+
+def test_uncordoning_for_an_action_that_owns_nothing_changes_nothing() -> None:
+    cluster = Cluster(node(cordoned=True))
+
+    do(crew(cluster), Uncordon("i-1", "act"))
+
+    assert cluster.log == []
+
+
+def test_an_admission_lifts_the_joining_taint_and_no_other() -> None:
+    cluster = Cluster(node(joining=True, taints=[{"key": "gpu", "effect": "NoSchedule"}]))
+    hands = crew(cluster)
+
+    do(hands, Admit("i-1"))
+    do(hands, Admit("i-1"))
+
+    assert cluster.here is not None
+    assert [taint.key for taint in cluster.here.spec.taints] == ["gpu"]
+    assert JOINING_TAINT not in str(cluster.here.spec.taints)
+    assert cluster.log == ["change"], "twice is once"
+
+
+def test_terminations_are_one_request_and_each_has_its_own_outcome() -> None:
+    hands = crew(Cluster(None))
+
+    outcomes = hands.perform([Terminate("i-1"), Admit("i-1"), Terminate("i-new")])
+
+    assert outcomes[0] == outcomes[1] == Happened(None)
+    assert isinstance(outcomes[2], Busy), "what the cloud does not know yet is not gone"
+
+
+def test_a_lost_answer_to_a_termination_is_unknown_for_all_of_them() -> None:
+    outcomes = crew(Cluster(None)).perform([Terminate("i-lost"), Terminate("i-1")])
+
+    assert all(isinstance(outcome, Unknown) for outcome in outcomes)
+
+
+def test_a_refusal_for_good_is_told_and_holds_up_no_other_effect() -> None:
+    cluster = Cluster(node(joining=True))
+    hands = crew(cluster)
+
+    refused, admitted = hands.perform([DeleteNode("i-9", "n-9", "uid"), Admit("i-1")])
+
+    assert isinstance(refused, Busy)
+    assert admitted == Happened(None)
+    assert hands.problems == ["grant verb `delete` on `nodes`"]

@@ -1,0 +1,143 @@
+"""What would have to change for the fleet to grow or to shrink, condition by condition."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holdfast.autoscaler.explain import Explanation, explain
+from holdfast.autoscaler.explain_fleet import Condition
+from holdfast.autoscaler.ports import Load
+from holdfast.autoscaler.record import Cluster, ScaleUp, Spent
+from holdfast.autoscaler.see import Raw
+from tests.workloads import node, pending, pod, raw
+
+NOW = 10_000.0
+NOTHING = Cluster()
+
+
+def told(look: Raw, cluster: Cluster = NOTHING, **said: Any) -> Explanation:
+    return explain(cluster, look, replace(look.settings, **said), NOW)
+
+
+def idle(cpu: float | None = 0.1, peak: float | None = 0.2, **said: Any) -> Raw:
+    nodes = [node(f"n-{n}") for n in range(1, 4)]
+    return raw(
+        *nodes, load=Load(cpu, peak, problem="" if cpu is not None else "Prometheus is silent"), **said
+    )
+
+
+IDLE_LONG = Cluster(idle_since_s=9_000)
+
+
+def holds(conditions: tuple[Condition, ...]) -> dict[str, bool]:
+    return {each.name: each.holds for each in conditions}
+
+
+def misses(look: Raw, cluster: Cluster = IDLE_LONG, **said: Any) -> list[str]:
+    fleet = told(look, cluster, **said).fleet
+    return [each.name for each in fleet.shrinks_only_if if not each.holds]
+
+
+def test_an_idle_fleet_shrinks_and_nothing_is_missing() -> None:
+    fleet = told(idle(), IDLE_LONG).fleet
+
+    assert (fleet.decision, fleet.why) == ("shrink", "idle")
+    assert all(each.holds for each in fleet.shrinks_only_if)
+    assert all(each.holds for each in fleet.bars_to_growth)
+    assert not any(each.holds for each in fleet.reasons_to_grow)
+
+
+@pytest.mark.parametrize(
+    ("look", "cluster", "said", "missing"),
+    [
+        (idle(0.5), IDLE_LONG, {}, ["little load"]),
+        (idle(0.1, 0.6), IDLE_LONG, {}, ["little load"]),
+        (idle(None), IDLE_LONG, {}, ["little load"]),
+        (idle(), Cluster(), {}, ["idle long enough"]),
+        (idle(), Cluster(idle_since_s=9_500), {}, ["idle long enough"]),
+        (idle(), replace(IDLE_LONG, last_scale_s=9_700), {}, ["cool-down after the last action"]),
+        (idle(), replace(IDLE_LONG, paused_until_s=10_300, paused_why="release"), {}, ["not paused"]),
+        (idle(), IDLE_LONG, {"min_workers": 3}, ["above the floor", "a node that may leave"]),
+        (idle(troubles=("x",)), IDLE_LONG, {}, ["nothing troubles"]),
+        (idle(pods=[pending()]), IDLE_LONG, {}, ["nothing pending"]),
+        (idle(), replace(IDLE_LONG, scale_up=ScaleUp("9-a", 9_000, 1)), {}, ["no action in progress"]),
+        (
+            idle(pods=[pod(node=f"n-{n}", owner="") for n in (1, 2, 3)]),
+            IDLE_LONG,
+            {},
+            ["a node that may leave"],
+        ),
+    ],
+)
+def test_what_keeps_the_fleet_from_shrinking_is_named(
+    look: Raw, cluster: Cluster, said: dict[str, Any], missing: list[str]
+) -> None:
+    assert misses(look, cluster, **said) == missing
+
+
+def test_it_says_how_much_is_missing() -> None:
+    fleet = told(idle(0.42, 0.5), Cluster(idle_since_s=9_500, last_scale_s=9_700)).fleet
+    says = {each.name: each.says for each in fleet.shrinks_only_if}
+
+    assert says["little load"] == "CPU is 42 %, was 50 % at most, and must stay below 30 % (CPU_DOWN)"
+    assert says["idle long enough"] == "idle for 500 of 600 s (IDLE_DOWN_SEC)"
+    assert says["cool-down after the last action"] == "300 of 600 s left"
+    unknown = {each.name: each.says for each in told(idle(None), IDLE_LONG).fleet.shrinks_only_if}
+    assert unknown["little load"] == "the load is not known: Prometheus is silent"
+
+
+def test_reasons_to_grow_and_what_is_against_it() -> None:
+    look = idle(0.9, pods=[pending(f"web-{n}", cpu="2") for n in range(5)])
+    record = Cluster(
+        pending_since_s=9_700,
+        last_up_s=9_900,
+        failures=3,
+        back_off_until_s=10_060,
+        spent=(Spent("9-a", 9_500, 30),),
+    )
+
+    fleet = told(look, record, max_workers=3).fleet
+
+    assert holds(fleet.reasons_to_grow) == {"below the floor": False, "pods are pending": True, "busy": True}
+    assert holds(fleet.bars_to_growth) == {
+        "no action in progress": True,
+        "not paused": True,
+        "cool-down after the last growth": False,
+        "greatest size": False,
+        "back-off": False,
+        "launches of this hour": False,
+        "somewhere to grow": True,
+    }
+    says = {each.name: each.says for each in (*fleet.reasons_to_grow, *fleet.bars_to_growth)}
+    assert says["pods are pending"] == (
+        "5 pods wait for room, PENDING_UP_SEC is 180, they wait for 300 s and need 2 more workers"
+    )
+    assert says["back-off"] == "3 growths in a row failed: nothing is launched for 60 s more"
+    assert says["launches of this hour"] == "30 of 9 spent"
+    assert fleet.decision == "hold"
+
+
+def test_pods_that_have_room_already_or_wait_too_short_are_no_reason_yet() -> None:
+    roomy = idle(pods=[pending()])
+    says = told(roomy, Cluster(pending_since_s=9_000)).fleet.reasons_to_grow[1]
+    assert not says.holds
+    assert says.says.endswith("what there is or comes has room for them")
+    full = idle(pods=[pending(f"web-{n}", cpu="2") for n in range(5)])
+    assert not told(full, Cluster(pending_since_s=9_900)).fleet.reasons_to_grow[1].holds
+    assert told(full, Cluster(pending_since_s=9_700)).fleet.decision == "grow"
+
+
+def test_a_fleet_below_its_floor_wants_to_grow() -> None:
+    fleet = told(idle(), min_workers=5).fleet
+
+    assert fleet.reasons_to_grow[0].holds
+    assert fleet.reasons_to_grow[0].says == "3 workers there or on their way, MIN_WORKERS is 5: 2 missing"
+    assert (fleet.decision, fleet.why) == ("grow", "below the floor")
+
+
+def test_a_pool_without_a_known_subnet_is_named() -> None:
+    fleet = told(idle(zones={})).fleet
+    condition = next(each for each in fleet.bars_to_growth if each.name == "somewhere to grow")
+
+    assert (condition.holds, condition.says) == (False, "no known subnet: pool default")
