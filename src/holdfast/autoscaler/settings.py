@@ -58,17 +58,28 @@ class DrainRules:
 class Settings:
     # Decide
     cpu_up: float = 0.70
+    """Busier than this on average, the fleet grows by one."""
     cpu_down: float = 0.30
+    """Less busy than this, and with no pod waiting, the fleet is idle."""
     pending_up_s: int = 180
+    """Pods must have been waiting for so long before the fleet grows for them."""
     idle_down_s: int = 600
+    """The fleet must have been idle for so long before it shrinks."""
     cooldown_up_s: int = 300
+    """Between the end of one growth and the next."""
     cooldown_down_s: int = 600
+    """Between the end of any action and a shrink."""
     min_workers: int = 2
+    """The floor: below it the fleet grows without any cool-down."""
     max_workers: int = 10
+    """Doomed machines do not count."""
     max_batch_up: int = 2
+    """At most so many are added by one action."""
     max_batch_down: int = 1
+    """At most so many are removed by one action."""
     # Grow
     join_timeout_s: int = 600
+    """A machine that has not joined by then is ended."""
     on_demand_max_fraction: float = 1.0
     """At most this part of the fleet may be on-demand in pools that prefer spot."""
     usd_per_hour_max: float = 0.0
@@ -78,23 +89,34 @@ class Settings:
     unavailable_s: int = 180
     """How long an offering without capacity is left alone."""
     back_off_first_s: int = 60
+    """After a growth that came out short; twice as long after each further one,"""
     back_off_max_s: int = 1_800
+    """but never longer than this."""
     # Shrink
     drain_timeout_s: int = 300
+    """A node that is not empty by then is kept."""
     scale_down_stuck_s: int = 900
+    """A shrink that is open for so long gives up what is not condemned."""
     skip_s: int = 900
+    """A node that was kept is left alone for so long."""
     after_cordon_s: int = 5
-    """Between the cordon and the first eviction: the scheduler must have seen it."""
+    """Between two rounds of a drain, and so between the cordon and the first eviction: the scheduler
+    must have seen it, and pods need time to leave."""
     drain: DrainRules = DrainRules()
     # Interruption
     interruption_moves_critical: bool = True
+    """From a machine that dies anyway, cluster-critical and kube-system pods are moved too."""
     rebalance_replaces: bool = True
+    """A rebalance recommendation is followed; otherwise it is noted and nothing is done."""
     # Safety
     lock_ttl_s: int = 300
+    """How long an invocation may work before another takes over what it does."""
     remember_s: int = 600
+    """How long what was launched or removed outranks what is listed: longer than a listing can lag."""
     absent_s: int = 300
     """A machine that is not listed twice, this far apart, is gone."""
     sweep_batch: int = 5
+    """So many surplus machines are cleared up at a time."""
     sweep_after_s: int = 300
     """A machine of ours that the record does not name is swept this long after its launch."""
     brake_not_ready_fraction: float = 0.34

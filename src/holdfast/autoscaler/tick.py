@@ -12,7 +12,7 @@ from holdfast.autoscaler import thrift
 from holdfast.autoscaler.carry_out import Crew, Together, one_after_the_other
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.foresee import in_words
-from holdfast.autoscaler.ports import Cloud, ClusterStore, Effect, Inbox, Kubernetes, Metrics, Prices
+from holdfast.autoscaler.ports import Cloud, ClusterStore, Drain, Effect, Inbox, Kubernetes, Metrics, Prices
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.see import Raw, see
 from holdfast.autoscaler.settings import Settings
@@ -38,8 +38,6 @@ from holdfast.kernel import (
     advance,
 )
 
-PACE_S: Final = 5.0
-"""Between two rounds of the same effects: pods need time to leave, and a scheduler to see a cordon."""
 TROUBLES_MAX: Final = 6
 """So often in a row may the store or the world be busy before a tick leaves it to the next one."""
 
@@ -162,7 +160,7 @@ class _Turn:
         self._hands: Hands[Cluster, Sight, Effect] = Hands(
             read=self._read,
             look=self._look,
-            commit=lambda found, write, commit_id: a.store.commit(SUBJECT, found, write, commit_id),
+            commit=self._commit,
             whose=lambda version: a.store.whose(SUBJECT, version),
             perform=self._crew.perform,
             now_s=a.clock.now_s,
@@ -175,6 +173,7 @@ class _Turn:
             whole, owner=me, ttl_s=a.settings.lock_ttl_s
         )
         self._steps: list[str] = []
+        self._commits = 0
         self.held = False
         """Whether the lock was ours at some time during this tick."""
         self.weighed: frozenset[str] = frozenset()
@@ -184,8 +183,8 @@ class _Turn:
 
     def run(self) -> Ticked:
         troubles = 0
-        last: object = None
         while not self.is_late():
+            told = self._commits
             try:
                 ahead = advance(self._hands, self._workflow)
             except Conflict:
@@ -202,9 +201,9 @@ class _Turn:
             if isinstance(ahead, Wait):
                 return self.ended("waiting", ahead.why, ahead.until_s)
             self._tell(ahead)
-            if isinstance(ahead, Do) and ahead == last:
-                self._rest(PACE_S)
-            last = ahead if isinstance(ahead, Do) else last
+            if isinstance(ahead, Do) and (self._commits == told or _drains(ahead)):
+                # Pods need time to leave, and a scheduler to see a cordon.
+                self._rest(self._auto.settings.after_cordon_s)
         return self.ended("out of time", "the next tick goes on")
 
     def take_lock(self) -> str:
@@ -254,6 +253,10 @@ class _Turn:
         self.held = self.held or found.value.lock.owner == self._me
         return found
 
+    def _commit(self, found: Versioned[Cluster], write: Write[Cluster], commit_id: str) -> Versioned[Cluster]:
+        self._commits += 1
+        return self._auto.store.commit(SUBJECT, found, write, commit_id)
+
     def _look(self) -> Sight:
         raw = self._auto.look(self._me)
         self._crew.names = {instance_id_of(node): node.metadata.name for node in raw.nodes}
@@ -269,3 +272,7 @@ class _Turn:
 
     def _rest(self, seconds: float) -> None:
         self._auto.clock.sleep(max(0.0, min(seconds, self._until_s - self._auto.clock.now_s())))
+
+
+def _drains(ahead: Do[Effect]) -> bool:
+    return any(isinstance(effect, Drain) for effect in ahead.effects)

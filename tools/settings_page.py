@@ -1,0 +1,106 @@
+"""`python -m tools.settings_page`: writes docs/guides/settings.md out of the settings' own source."""
+
+import ast
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from holdfast.autoscaler import settings
+from holdfast.autoscaler.settings import DrainRules, Pool, Settings, environment_names
+
+PAGE = Path(__file__).parents[1] / "docs" / "guides" / "settings.md"
+INTRODUCTION = """\
+# Settings of the autoscaler
+
+<!-- Written by `python -m tools.settings_page`: change the docstrings in settings.py instead. -->
+
+They stand in `holdfast.toml` under `[autoscaler]`, or in the environment, which outranks the file. All
+problems are named at once; an unknown key in the file is an error, a near miss in the environment a warning.
+The defaults are those of the designs that we began from ([what they promised](../seeds.md)).
+
+```toml
+[autoscaler]
+min_workers = 3
+max_workers = 30
+
+[autoscaler.drain]
+kube_system_stays = false
+
+[[autoscaler.pools]]
+name = "default"
+instance_types = ["m6i.large", "m5.large", "m5a.large"]
+subnet_ids = ["subnet-0aa", "subnet-0bb", "subnet-0cc"]
+ami_id = "ami-0123456789abcdef0"
+security_group_ids = ["sg-0123456789abcdef0"]
+instance_profile = "k3s-worker"
+```
+"""
+
+
+def page() -> str:
+    return "\n".join([INTRODUCTION, *_sections()])
+
+
+def _sections() -> Iterator[str]:
+    yield from _table("The fleet", "[autoscaler]", Settings, "")
+    yield from _table("Draining", "[autoscaler.drain]", DrainRules, "drain.")
+    yield from _table("Pools", "[[autoscaler.pools]]", Pool, None)
+
+
+def _table(title: str, where: str, kind: type[Any], prefix: str | None) -> Iterator[str]:
+    """`prefix` None: there is no name in the environment for each; `WORKER_…` fill the pool `default`."""
+    yield f"## {title}\n"
+    note = "" if prefix is not None else " In the environment, `WORKER_…` fill the pool `default`."
+    yield f"In the file under `{where}`.{note}\n"
+    yield "| setting | environment | default | meaning |\n|---|---|---|---|"
+    said = _docstrings(kind)
+    for field in dataclasses.fields(kind):
+        if field.name in ("drain", "pools"):
+            continue
+        env = _in_environment(field.name, prefix)
+        yield f"| `{field.name}` | {env} | {_default(kind, field.name)} | {said.get(field.name, '')} |"
+    yield ""
+
+
+def _in_environment(name: str, prefix: str | None) -> str:
+    if prefix is None:
+        spelled = [env for env, field in settings.WORKER_NAMES.items() if field == name]
+    else:
+        spelled = list(environment_names(f"{prefix}{name}"))
+    return ", ".join(f"`{each}`" for each in spelled)
+
+
+def _default(kind: type[Any], name: str) -> str:
+    value = getattr(kind(), name)
+    if value in ("", (), {}):
+        return ""
+    if isinstance(value, tuple):
+        return f"`{', '.join(map(str, value))}`"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _docstrings(kind: type[Any]) -> dict[str, str]:
+    """The text below each field, which Python itself forgets."""
+    (body,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(body, ast.ClassDef)
+    found: dict[str, str] = {}
+    for field, below in zip(body.body, body.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            text = below.value.value if _is_text(below) else ""  # type: ignore[attr-defined]
+            found[field.target.id] = " ".join(text.split())
+    return found
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+if __name__ == "__main__":
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(page())
