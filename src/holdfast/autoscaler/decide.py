@@ -157,6 +157,20 @@ def book(
     return Write(noted, (snapshot(noted, sight, decision, now_s),))
 
 
+def stamp(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+    """While an action is open only the stamps move: whoever waits for room waits from now on."""
+    noted = replace(
+        cluster,
+        pending_since_s=_stamp(cluster.pending_since_s, sight.pending > 0, now_s),
+        idle_since_s=_stamp(cluster.idle_since_s, is_idle(sight, settings), now_s),
+    )
+    if noted == cluster:
+        return None
+    what = "pending" if noted.pending_since_s else "idle" if noted.idle_since_s else "neither"
+    words = {"pending": "pods wait for room", "idle": "the workers are idle", "neither": "busy enough"}
+    return Write(noted, (Event("stamped", now_s, about=what, reason=words[what]),))
+
+
 def snapshot(cluster: Cluster, sight: Sight, decision: Decision, now_s: float) -> Event:
     """What was known when it was decided."""
     numbers: dict[str, float] = {
@@ -167,6 +181,8 @@ def snapshot(cluster: Cluster, sight: Sight, decision: Decision, now_s: float) -
     }
     if sight.load.cpu is not None:
         numbers["cpu"] = round(sight.load.cpu, 4)
+    if (usd := sight.usd_per_hour()) is not None:
+        numbers["usdPerHour"] = round(usd, 4)
     return Event(
         "decision", now_s, about=type(decision).__name__.lower(), reason=decision.why, numbers=numbers
     )

@@ -6,6 +6,7 @@ from holdfast.kernel import Event
 
 WORDS: Mapping[str, str] = {
     "decision": "decided to {about}",
+    "stamped": "noticed meanwhile",
     "beginScaleUp": "growth begins",
     "extendScaleUp": "growth is extended",
     "retryScaleUp": "growth tries elsewhere",
@@ -42,7 +43,7 @@ WORDS: Mapping[str, str] = {
 GOOD = frozenset({"joined", "completeScaleUp", "completeScaleDown", "resumed", "spared", "noLongerMissing"})
 BAD = frozenset({"failScaleUp", "failScaleDown", "launchRefused", "launchAbandoned", "diedBeforeJoining"})
 GRAVE = frozenset({"doomed", "condemned", "terminated", "tookBack", "missing", "paused"})
-QUIET = frozenset({"lockTaken", "lockReleased", "decision"})
+QUIET = frozenset({"lockTaken", "lockReleased", "decision", "stamped"})
 
 COST = "usdPerHour"
 """The number, in an event, of what the fleet cost when it was told."""

@@ -182,7 +182,7 @@ class _Turn:
         self._sight: Sight | None = None
 
     def run(self) -> Ticked:
-        troubles = 0
+        troubles, trouble = 0, ""
         while not self.is_late():
             told = self._commits
             try:
@@ -190,12 +190,12 @@ class _Turn:
             except Conflict:
                 continue
             except (Busy, Unknown) as error:
-                troubles += 1
+                troubles, trouble = troubles + 1, str(error)
                 if troubles >= TROUBLES_MAX:
                     return self.ended("busy", str(error))
                 self._rest(0.5 * 2**troubles * (0.5 + self._auto.dice()))
                 continue
-            troubles = 0
+            troubles, trouble = 0, ""
             if isinstance(ahead, Done):
                 return self.ended("idle", self._known.hold_reason)
             if isinstance(ahead, Wait):
@@ -204,7 +204,7 @@ class _Turn:
             if isinstance(ahead, Do) and (self._commits == told or _drains(ahead)):
                 # Pods need time to leave, and a scheduler to see a cordon.
                 self._rest(self._auto.settings.after_cordon_s)
-        return self.ended("out of time", "the next tick goes on")
+        return self.ended("out of time", trouble or "the next tick goes on")
 
     def take_lock(self) -> str:
         """Before the first look: of many that were called at once, one works.  Who has it, if not we."""

@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from holdfast.autoscaler import grow, interruption, shrink, sweep
-from holdfast.autoscaler.decide import Decision, Grow, Hold, Shrink, below_floor, book, decide, snapshot
+from holdfast.autoscaler.decide import (
+    Decision,
+    Grow,
+    Hold,
+    Shrink,
+    below_floor,
+    book,
+    decide,
+    snapshot,
+    stamp,
+)
 from holdfast.autoscaler.fleet import serving
 from holdfast.autoscaler.intend import HOUR_S
 from holdfast.autoscaler.place import Node
@@ -132,8 +142,7 @@ def _acting(
     elif isinstance(ahead, Do):
         yield ahead.effects
     if cluster.scaling_in_progress:
-        # Pods that wait for room count from when they began to, not from when we have time for them.
-        stamped = book(cluster, sight, Hold(cluster.hold_reason), settings, now_s)
+        stamped = stamp(cluster, sight, settings, now_s)
         if stamped is not None:
             yield stamped
 

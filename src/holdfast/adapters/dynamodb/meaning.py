@@ -22,7 +22,7 @@ NOT_WRITTEN = frozenset(
 """Nothing was written and nobody won."""
 
 FIXES: Mapping[str, str] = {
-    "ResourceNotFoundException": "create the table, or let `ensure_tables` do it",
+    "ResourceNotFoundException": "create the table, as deploy/aws-sam or the option --create-tables does",
     "AccessDeniedException": "grant the role this action on this table",
     "UnrecognizedClientException": "check the credentials and the region",
     "InvalidSignatureException": "check the credentials and the clock of this machine",

@@ -1,0 +1,238 @@
+"""Settings become a wired autoscaler.
+
+Everything is imported where it is needed: a function that starts for every tick pays for what it
+uses and for nothing else.  Nothing here is asked of the world, but for the control plane's address
+where the settings leave it open.
+"""
+
+import os
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Self, TypeVar
+
+from holdfast.adapters.clock import SystemClock, new_id
+from holdfast.autoscaler.ports import ClusterStore, Inbox, Load, Metrics
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.tick import Autoscaler
+from holdfast.autoscaler.workload import KubeNode, Pod
+from holdfast.kernel import Invalid, Outcome
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_ec2 import EC2Client
+    from types_boto3_ssm import SSMClient
+
+    from holdfast.adapters.ec2 import Ec2Cloud
+    from holdfast.adapters.kubernetes import KubernetesApi
+
+API_PORT: Final = 6_443
+SIDE_BY_SIDE_MAX: Final = 12
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where the record and the notices are.  As a context, it is closed at its end."""
+
+    store: ClusterStore
+    inbox: Inbox
+    where: str
+    """For people."""
+    close: Callable[[], None] = lambda: None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def assemble(
+    settings: Settings, environ: Mapping[str, str] = os.environ, *, create_tables: bool = False
+) -> Autoscaler:
+    """Everything wired.  Raises Invalid for what makes no sense, Busy where the cloud does not answer.
+
+    A missing table is made only if `create_tables` says so.  Otherwise the first read of a tick
+    names it, and nothing is touched.
+    """
+    kept = open_store(settings, environ, create_tables=create_tables)
+    located, cloud = locate(settings, environ)
+    kubernetes = connect_kubernetes(located, environ)
+    return Autoscaler(
+        settings=located,
+        store=kept.store,
+        inbox=kept.inbox,
+        cloud=cloud,
+        kubernetes=kubernetes,
+        metrics=metrics_of(located, kubernetes),
+        clock=SystemClock(),
+        new_id=new_id,
+        dice=random.random,
+        together=side_by_side,
+    )
+
+
+def open_store(
+    settings: Settings, environ: Mapping[str, str] = os.environ, *, create_tables: bool = False
+) -> Kept:
+    """The record and the inbox: in a SQLite file if the settings name one, else in DynamoDB."""
+    if settings.database:
+        return _in_sqlite(settings.database)
+    from holdfast.adapters.dynamodb import DynamoItems, cluster_store
+    from holdfast.adapters.dynamodb.inbox import DynamoInbox
+    from holdfast.adapters.dynamodb.stores import EVENTS_KEPT_S
+    from holdfast.autoscaler.codec import CODEC
+
+    client = dynamodb_client(settings, environ)
+    tables = {"state_table": settings.state_table, "logs_table": settings.logs_table}
+    store = (
+        cluster_store(client, **tables)
+        if create_tables
+        else DynamoItems(
+            client,
+            CODEC,
+            table=settings.state_table,
+            key="pk",
+            events_table=settings.logs_table,
+            events_kept_s=EVENTS_KEPT_S,
+        )
+    )
+    where = f"DynamoDB tables {settings.state_table} and {settings.logs_table}"
+    return Kept(store, DynamoInbox(client, settings.logs_table), where)
+
+
+def _in_sqlite(path: str) -> Kept:
+    import sqlite3
+
+    from holdfast.adapters.sqlite import Database, cluster_store
+    from holdfast.adapters.sqlite.inbox import SqliteInbox
+
+    try:
+        database = Database(path)
+    except sqlite3.OperationalError as error:
+        fix = "name a file in a folder that is there and may be written"
+        raise Invalid(f"database = {path!r}: {error}; {fix}") from error
+    where = f"SQLite file {path}"
+    return Kept(cluster_store(database), SqliteInbox(database), where, database.close)
+
+
+def dynamodb_client(settings: Settings, environ: Mapping[str, str]) -> "DynamoDBClient":
+    from holdfast.adapters.dynamodb import make_client
+
+    return _made(make_client, settings, environ)
+
+
+def ec2_client(settings: Settings, environ: Mapping[str, str]) -> "EC2Client":
+    from holdfast.adapters.ec2 import make_client
+
+    return _made(make_client, settings, environ)
+
+
+def ssm_client(settings: Settings, environ: Mapping[str, str]) -> "SSMClient":
+    from holdfast.adapters.ssm import make_client
+
+    return _made(make_client, settings, environ)
+
+
+Client = TypeVar("Client")
+
+
+def _made(make: Callable[..., Client], settings: Settings, environ: Mapping[str, str]) -> Client:
+    """A client in the settings' region.  boto3 itself knows AWS_DEFAULT_REGION, but not AWS_REGION."""
+    try:
+        from botocore.exceptions import BotoCoreError
+    except ModuleNotFoundError as error:
+        raise Invalid("boto3 is not installed: `pip install holdfast[aws]`") from error
+    try:
+        return make(region=settings.region or environ.get("AWS_REGION") or None)
+    except (BotoCoreError, ValueError) as error:
+        fix = "set region, AWS_REGION, AWS_PROFILE or AWS_ENDPOINT_URL right"
+        raise Invalid(f"AWS cannot be asked: {error} ({fix})") from error
+
+
+def locate(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple[Settings, "Ec2Cloud"]:
+    """The cloud; and the settings with the control plane's own address where they leave one open.
+
+    The seeds know no other: Prometheus at its node port there, the API and the server to join at 6443.
+    """
+    from holdfast.adapters.ec2 import Ec2Cloud
+
+    client = ec2_client(settings, environ)
+    cloud = Ec2Cloud(client, settings)
+    asks_prometheus = settings.metrics == "prometheus" and not settings.prometheus_url
+    asks_api = bool(settings.k8s_api_token_param) and not settings.k8s_api_url
+    asks_server = bool(settings.k3s_cluster_token_param) and not settings.k3s_url
+    if not (asks_prometheus or asks_api or asks_server):
+        return settings, cloud
+    address = cloud.control_plane_address()
+    if not address:
+        return settings, cloud
+    located = replace(
+        settings,
+        prometheus_url=f"http://{address}:{settings.prom_nodeport}"
+        if asks_prometheus
+        else settings.prometheus_url,
+        k8s_api_url=f"https://{address}:{API_PORT}" if asks_api else settings.k8s_api_url,
+        k3s_url=f"https://{address}:{API_PORT}" if asks_server else settings.k3s_url,
+    )
+    return located, Ec2Cloud(client, located)
+
+
+def connect_kubernetes(settings: Settings, environ: Mapping[str, str] = os.environ) -> "KubernetesApi":
+    from holdfast.adapters.kubernetes import connect
+
+    return connect(settings, fetch_token=_token_fetcher(settings, environ), environ=environ)
+
+
+def _token_fetcher(settings: Settings, environ: Mapping[str, str]) -> Callable[[], str] | None:
+    """Reads the token from SSM; the client is made when it is first needed."""
+    if not settings.k8s_api_token_param:
+        return None
+
+    def fetch() -> str:
+        from holdfast.adapters import ssm
+
+        return ssm.parameter(ssm_client(settings, environ), settings.k8s_api_token_param)
+
+    return fetch
+
+
+def metrics_of(settings: Settings, kubernetes: "KubernetesApi") -> Metrics:
+    """The source of the load that the settings name."""
+    from holdfast.adapters.kubernetes import MetricsServer, RequestsOnly
+
+    if settings.metrics == "metrics-server":
+        return MetricsServer(kubernetes.client, max_age_s=settings.metrics_max_age_s)
+    if settings.metrics == "requests":
+        return RequestsOnly()
+    if not settings.prometheus_url:
+        return NoPrometheus(settings)
+    from holdfast.adapters.prometheus import Prometheus
+
+    return Prometheus(settings.prometheus_url, max_age_s=settings.metrics_max_age_s)
+
+
+@dataclass(frozen=True)
+class NoPrometheus:
+    """Nobody said where it is, and no control plane was found to look at."""
+
+    settings: Settings
+
+    def load(self, nodes: Sequence[KubeNode], pods: Sequence[Pod], window_s: int) -> Load:
+        s = self.settings
+        tags = f"{s.cluster_tag_key}={s.cluster_name} and {s.master_tag_key}={s.master_tag_value}"
+        problem = (
+            f"prometheus_url is empty, and no machine that runs is tagged {tags}: "
+            "set PROMETHEUS_URL, or METRICS to another source"
+        )
+        return Load(None, problem=problem, source="prometheus")
+
+
+def side_by_side(calls: Sequence[Callable[[], Outcome]]) -> Sequence[Outcome]:
+    """Calls that do not depend on each other, in threads; the answers in the order of the calls."""
+    if len(calls) < 2:
+        return [call() for call in calls]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(calls), SIDE_BY_SIDE_MAX)) as threads:
+        return list(threads.map(lambda call: call(), calls))

@@ -1,0 +1,31 @@
+"""`holdfast autoscaler`: run it, ask it, steer it.  One module a command; `view_…` draw for people."""
+
+from holdfast.cli.lazy import Lazy
+
+command = Lazy(
+    "autoscaler",
+    package=__name__,
+    summaries={
+        "run": "Run it in a loop, until it is told to stop.",
+        "tick": "Take one turn, as a Lambda invocation does.",
+        "status": "What it is doing, why, and what the fleet costs an hour.",
+        "explain": "Why a node may not leave, or a pod finds no place.",
+        "plan": "What would be done now; nothing is touched.",
+        "pause": "Begin nothing new for a while.",
+        "resume": "End a pause.",
+        "sweep": "Account for every machine and node; clear up what nobody owns.",
+        "history": "What happened, and why.",
+        "doctor": "Check every permission, table, endpoint and setting.",
+    },
+    text="""Grow and shrink the worker nodes of a k3s or Kubernetes cluster on EC2.
+
+Settings come from ./holdfast.toml, or from the file that --config names, and from the
+environment, which outranks the file: `cpu_up = 0.7` in [autoscaler] is CPU_UP there.
+
+\b
+Begin with:
+  holdfast autoscaler doctor       is everything there and allowed?
+  holdfast autoscaler plan         what would it do now?
+  holdfast autoscaler run          let it work
+""",
+)

@@ -1,0 +1,103 @@
+"""`holdfast autoscaler history`."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.autoscaler.codec import SUBJECT
+from holdfast.autoscaler.telling import figures, told
+from holdfast.cli.autoscaler.session import busy, options, say_json, session
+from holdfast.cli.autoscaler.times import gone_by
+from holdfast.kernel import Logged
+
+LIMIT = 30
+FIRST_SPAN = 200
+"""Versions, of about two events each."""
+
+
+@click.command(name="history")
+@options
+@click.option("--since", "since_s", callback=gone_by, help="A duration back or a time: 2h, 1d, 14:30.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=LIMIT,
+    show_default=True,
+    help="At most so many, the newest.",
+)
+@click.option(
+    "--kind", "kinds", multiple=True, help="Only events of this kind, such as condemned.  Repeatable."
+)
+def command(config: Path | None, as_json: bool, since_s: float, limit: int, kinds: tuple[str, ...]) -> None:
+    """Say what happened and why, from the log that is written together with the record.
+
+    It reads the log alone: neither the cloud nor the cluster is asked.  `lockTaken` and
+    `lockReleased` are left out unless --kind names them.
+
+    \b
+    Example:
+      holdfast autoscaler history --since 2h
+      holdfast autoscaler history --kind condemned --kind kept --limit 100
+    """
+    with session(config, as_json, warns=False) as ours, ours.kept() as kept:
+        with busy("reading the log"):
+            record = kept.store.read(SUBJECT)
+            every = newest(
+                lambda after: kept.store.events(SUBJECT, after),
+                record.version,
+                lambda read: (
+                    len(chosen(read, since_s, kinds)) > limit or bool(read and read[0].event.at_s < since_s)
+                ),
+            )
+        found = chosen(every, since_s, kinds)
+        if kinds and not found:
+            known = sorted({logged.event.kind for logged in every} - set(kinds))
+            click.echo(f"No event of that kind.  The log has: {', '.join(known) or 'none yet'}", err=True)
+        if as_json:
+            say_json([as_json_row(logged) for logged in found[-limit:]])
+            return
+        from holdfast.cli.autoscaler.paper import show
+        from holdfast.cli.autoscaler.view_history import screen
+
+        show(screen(record.value, ours.settings, every, found[-limit:], hidden=max(0, len(found) - limit)))
+
+
+def newest(
+    read: Callable[[int], Sequence[Logged]], version: int, enough: Callable[[Sequence[Logged]], bool]
+) -> Sequence[Logged]:
+    """Read back from the end of the log until it is enough: three months of it are many pages."""
+    span = FIRST_SPAN
+    while True:
+        after = max(0, version - span)
+        found = read(after)
+        if not after or enough(found):
+            return found
+        span *= 8
+
+
+def chosen(events: Sequence[Logged], since_s: float, kinds: tuple[str, ...]) -> list[Logged]:
+    """Those that were asked for, in order."""
+    return [
+        logged
+        for logged in events
+        if logged.event.at_s >= since_s
+        and (logged.event.kind in kinds if kinds else not logged.event.kind.startswith("lock"))
+    ]
+
+
+def as_json_row(logged: Logged) -> dict[str, Any]:
+    event = logged.event
+    return {
+        "version": logged.version,
+        "n": logged.n,
+        "commit_id": logged.commit_id,
+        "at_s": event.at_s,
+        "kind": event.kind,
+        "about": event.about,
+        "reason": event.reason,
+        "numbers": dict(event.numbers),
+        "told": told(event),
+        "figures": figures(event),
+    }

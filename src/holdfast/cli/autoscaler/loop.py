@@ -1,0 +1,131 @@
+"""The daemon: the same tick, again and again, until it is told to stop."""
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from holdfast.adapters.logs import LOGGER, concerning
+from holdfast.autoscaler.codec import SUBJECT
+from holdfast.autoscaler.gauges import gauges
+from holdfast.autoscaler.tick import Autoscaler, Ticked
+from holdfast.cli.autoscaler.exhibit import Exhibit
+from holdfast.kernel import HoldfastError, Logged
+
+TURN_S: Final = 20.0
+"""A turn ends after this long, so that whoever says stop is heard; the next one goes on at once."""
+
+log = logging.getLogger(LOGGER)
+
+
+@dataclass
+class Loop:
+    make: Callable[[], Autoscaler]
+    """Wires one.  Called again after a turn that failed: an address or a sign-in may have changed."""
+    me: str
+    every_s: float
+    exhibit: Exhibit
+    stop: threading.Event = field(default_factory=threading.Event)
+    turned: Callable[[Ticked], None] = lambda ticked: None
+    _version: int | None = None
+    """Up to which the log has been counted."""
+    _said: tuple[str, str] = ("", "")
+    """What the last turn came to: said again only when it changes."""
+
+    def run(self, turns: int = 0) -> None:
+        """Turn after turn; `turns` of them, or for ever with 0.  Raises what forbids the first one."""
+        autoscaler = self.make()
+        done = 0
+        while not self.stop.is_set():
+            ticked = self._turn(autoscaler)
+            done += 1
+            if turns and done >= turns:
+                return
+            self.stop.wait(self._pause_s(ticked, autoscaler.clock.now_s()))
+            if ticked.outcome in ("busy", "refused") and not self.stop.is_set():
+                autoscaler = self._made_again(autoscaler)
+
+    def _turn(self, autoscaler: Autoscaler) -> Ticked:
+        with concerning(request_id=self.me):
+            if self._version is None:
+                self._count(autoscaler)
+            until_s = autoscaler.clock.now_s() + TURN_S
+            ticked = autoscaler.tick(self.me, until_s=until_s, told=self._tell)
+            self._show(autoscaler, ticked)
+            self._say(ticked)
+        self.turned(ticked)
+        return ticked
+
+    def _say(self, ticked: Ticked) -> None:
+        level = logging.ERROR if ticked.outcome == "refused" or ticked.problems else logging.INFO
+        if level == logging.INFO and self._said == (ticked.outcome, ticked.why):
+            level = logging.DEBUG
+        self._said = ticked.outcome, ticked.why
+        log.log(level, "%s%s", ticked.outcome, f": {ticked.why}" if ticked.why else "")
+        for problem in ticked.problems:
+            log.error("%s", problem)
+
+    def _tell(self, step: str) -> None:
+        action = next((word for word in step.split() if _is_action(word)), "")
+        with concerning(action_id=action):
+            log.info("%s", step)
+
+    def _show(self, autoscaler: Autoscaler, ticked: Ticked) -> None:
+        now_s = autoscaler.clock.now_s()
+        if ticked.cluster is not None and ticked.sight is not None:
+            self.exhibit.gauges = gauges(ticked.cluster, ticked.sight, autoscaler.settings, now_s)
+        self.exhibit.turned(ticked.outcome, now_s, self._count(autoscaler))
+
+    def _count(self, autoscaler: Autoscaler) -> Sequence[Logged]:
+        """What the log has that was not counted yet.  Best effort: it is there the next time too."""
+        try:
+            if self._version is None:
+                self._version = autoscaler.store.read(SUBJECT).version
+            news = autoscaler.store.events(SUBJECT, self._version)
+        except HoldfastError as error:
+            log.warning("the log could not be counted: %s", error)
+            return ()
+        self._version = news[-1].version if news else self._version
+        return news
+
+    def _pause_s(self, ticked: Ticked, now_s: float) -> float:
+        if ticked.outcome == "out of time":
+            return 0.0
+        if ticked.retry_at_s:
+            return min(self.every_s, max(1.0, ticked.retry_at_s - now_s))
+        return self.every_s
+
+    def _made_again(self, before: Autoscaler) -> Autoscaler:
+        try:
+            return self.make()
+        except HoldfastError as error:
+            log.error("%s", error)
+            return before
+
+
+def _is_action(word: str) -> bool:
+    """`<epoch>-<request id>`"""
+    head, dash, rest = word.partition("-")
+    return bool(dash and rest) and head.isdigit() and len(head) >= 9
+
+
+@contextmanager
+def told_to_stop(stop: threading.Event, said: Callable[[], None]) -> Iterator[None]:
+    """The first SIGTERM or SIGINT lets the turn end; a second one ends the process at once."""
+
+    def hear(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        stop.set()
+        said()
+
+    before: Sequence[tuple[int, object]] = [
+        (n, signal.signal(n, hear)) for n in (signal.SIGTERM, signal.SIGINT)
+    ]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what was there is put back

@@ -1,0 +1,37 @@
+"""`holdfast autoscaler pause`."""
+
+from pathlib import Path
+
+import click
+
+from holdfast.autoscaler import steering
+from holdfast.cli.autoscaler.session import options, say_json, session
+from holdfast.cli.autoscaler.steer import change
+from holdfast.cli.autoscaler.times import clock, to_come
+
+
+@click.command(name="pause")
+@options
+@click.option(
+    "--until", "until_s", required=True, callback=to_come, help="A time or a duration: 2h, 14:30, 2026-03-01."
+)
+@click.option("--why", required=True, help="The reason, for whoever wonders later.")
+def command(config: Path | None, as_json: bool, until_s: float, why: str) -> None:
+    """Begin nothing new until then.
+
+    What is open is finished, workers below the floor are still made, and doomed ones are still
+    replaced.  A second pause replaces the first.
+
+    \b
+    Example:
+      holdfast autoscaler pause --until 2h --why "load test"
+    """
+    if not why.strip():
+        raise click.BadParameter("is empty: say why, for whoever wonders later", param_hint="--why")
+    with session(config, as_json, warns=False) as ours, ours.kept() as kept:
+        change(kept.store, lambda cluster, now_s: steering.pause(cluster, until_s, why.strip(), now_s))
+        if as_json:
+            say_json({"paused": True, "until_s": int(until_s), "why": why.strip()})
+        else:
+            click.echo(f"Paused until {clock(until_s)}: {why.strip()}")
+            click.echo("End it earlier with `holdfast autoscaler resume`.")

@@ -1,0 +1,26 @@
+"""`holdfast autoscaler resume`."""
+
+from pathlib import Path
+
+import click
+
+from holdfast.autoscaler import steering
+from holdfast.cli.autoscaler.session import options, say_json, session
+from holdfast.cli.autoscaler.steer import change
+
+
+@click.command(name="resume")
+@options
+def command(config: Path | None, as_json: bool) -> None:
+    """End a pause before its time.
+
+    \b
+    Example:
+      holdfast autoscaler resume
+    """
+    with session(config, as_json, warns=False) as ours, ours.kept() as kept:
+        was_paused = change(kept.store, steering.resume)
+        if as_json:
+            say_json({"paused": False, "was_paused": was_paused})
+        else:
+            click.echo("Resumed." if was_paused else "It was not paused.")

@@ -1,0 +1,102 @@
+"""`holdfast autoscaler run`."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.autoscaler.session import WRONG, creating, me, options, session
+from holdfast.cli.autoscaler.tick import row
+
+if TYPE_CHECKING:
+    from holdfast.autoscaler.tick import Ticked
+    from holdfast.cli.autoscaler.exhibit import Exhibit
+
+
+@click.command(name="run")
+@options
+@creating
+@click.option(
+    "--every",
+    type=click.FloatRange(min=1, max=3_600),
+    default=30.0,
+    show_default=True,
+    help="Seconds between two turns in which there is nothing to do.",
+)
+@click.option("--metrics-port", type=click.IntRange(1, 65_535), help="Serve /metrics for Prometheus here.")
+@click.option("--metrics-address", default="0.0.0.0", show_default=True, help="… on this address.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How log lines look on stderr.",
+)
+@click.option("--turns", type=click.IntRange(min=1), help="End by itself after so many turns.")
+def command(
+    config: Path | None,
+    as_json: bool,
+    create_tables: bool,
+    every: float,
+    metrics_port: int | None,
+    metrics_address: str,
+    log_format: str,
+    turns: int | None,
+) -> None:
+    """Run it in a loop.  SIGTERM or Ctrl-C ends it after the turn that runs, within seconds.
+
+    It may be killed at any moment, and may run beside others: whoever comes next goes on from
+    the record.  With --json, one line a turn goes to stdout; the log goes to stderr.
+
+    \b
+    Example:
+      holdfast autoscaler run --every 30 --metrics-port 9095 --log-format json
+    """
+    from holdfast.adapters.logs import set_up
+    from holdfast.cli.autoscaler.exhibit import Exhibit
+    from holdfast.cli.autoscaler.loop import Loop, told_to_stop
+
+    with session(config, as_json) as ours:
+        log = set_up(log_format)
+        exhibit = Exhibit(ours.settings.cluster_name)
+        loop = Loop(
+            make=lambda: ours.autoscaler(create_tables=create_tables),
+            me=me("run"),
+            every_s=every,
+            exhibit=exhibit,
+            turned=_say if as_json else (lambda ticked: None),
+        )
+        log.info("running %s every %g s as %s", ours.settings.cluster_name, every, loop.me)
+        with (
+            told_to_stop(loop.stop, lambda: log.info("stopping after this turn; once more stops at once")),
+            _served(exhibit, metrics_address, metrics_port),
+        ):
+            loop.run(turns or 0)
+        log.info("stopped")
+
+
+def _say(ticked: "Ticked") -> None:
+    click.echo(json.dumps(row(ticked)))
+
+
+@contextmanager
+def _served(exhibit: "Exhibit", address: str, port: int | None) -> Iterator[None]:
+    if port is None:
+        yield
+        return
+    from prometheus_client import start_http_server
+
+    try:
+        server, thread = start_http_server(port, address, registry=exhibit.registry())
+    except OSError as error:
+        click.echo(f"error: --metrics-port {port} on {address}: {error.strerror}; choose another", err=True)
+        raise SystemExit(WRONG) from error
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

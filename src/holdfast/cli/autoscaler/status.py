@@ -1,0 +1,35 @@
+"""`holdfast autoscaler status`."""
+
+from pathlib import Path
+
+import click
+
+from holdfast.cli.autoscaler.session import busy, me, options, say_json, session
+
+
+@click.command(name="status")
+@options
+def command(config: Path | None, as_json: bool) -> None:
+    """Say what it is doing, why, and what the fleet costs an hour.  Nothing is touched.
+
+    \b
+    Example:
+      holdfast autoscaler status
+      holdfast autoscaler status --json | jq .usd_per_hour
+    """
+    from holdfast.autoscaler.codec import SUBJECT
+    from holdfast.autoscaler.status import status
+
+    with session(config, as_json) as ours:
+        with busy("looking around"):
+            autoscaler = ours.autoscaler()
+            cluster = autoscaler.store.read(SUBJECT).value
+            sight = autoscaler.sight(me("status"))
+        found = status(cluster, sight, autoscaler.settings, autoscaler.clock.now_s())
+        if as_json:
+            say_json(found.as_json())
+            return
+        from holdfast.cli.autoscaler.paper import show
+        from holdfast.cli.autoscaler.view_status import screen
+
+        show(screen(found))

@@ -1,0 +1,86 @@
+"""`holdfast autoscaler sweep`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.autoscaler.session import WRONG, busy, me, options, say_json, session
+from holdfast.cli.autoscaler.tick import row, went_wrong
+
+if TYPE_CHECKING:
+    from holdfast.autoscaler.account import Account
+    from holdfast.autoscaler.tick import Autoscaler, Ticked
+
+BUDGET_S = 120.0
+
+
+@click.command(name="sweep")
+@options
+@click.option("--dry-run", is_flag=True, help="Only account for everything; touch nothing.")
+def command(config: Path | None, as_json: bool, dry_run: bool) -> None:
+    """Account for every machine, node and cordon, and clear up what nobody owns.
+
+    Every tick sweeps, a few at a time; this takes one now and shows what was found before and
+    what is left.  Machines that carry no action of this cluster are counted and never touched.
+
+    \b
+    Example:
+      holdfast autoscaler sweep --dry-run
+    """
+    with session(config, as_json) as ours:
+        with busy("looking around"):
+            autoscaler = ours.autoscaler()
+            before = _account(autoscaler)
+        if not as_json:
+            _show("found", before)
+        ticked, after = None, None
+        if not dry_run:
+            with busy("sweeping"):
+                until_s = autoscaler.clock.now_s() + BUDGET_S
+                told = (lambda step: None) if as_json else (lambda step: click.echo(f"  {step}"))
+                ticked = autoscaler.tick(me("sweep"), until_s=until_s, told=told)
+                after = _account(autoscaler)
+        if as_json:
+            say_json(
+                {
+                    "found": before.as_json(),
+                    "ticked": row(ticked) if ticked else None,
+                    "left": after.as_json() if after else None,
+                }
+            )
+        elif ticked is None or after is None:
+            click.echo("Nothing was touched.")
+        else:
+            _tell(ticked)
+            _show("left", after)
+    if ticked is not None and went_wrong(ticked):
+        raise SystemExit(WRONG)
+
+
+def _account(autoscaler: "Autoscaler") -> "Account":
+    from holdfast.autoscaler.account import account
+    from holdfast.autoscaler.codec import SUBJECT
+
+    # The cloud is listed first and the record read after: what was begun meanwhile is no orphan.
+    sight = autoscaler.sight(me("sweep"))
+    cluster = autoscaler.store.read(SUBJECT).value
+    return account(cluster, sight, autoscaler.settings, autoscaler.clock.now_s())
+
+
+def _tell(ticked: "Ticked") -> None:
+    click.echo(f"{ticked.outcome}: {ticked.why}" if ticked.why else ticked.outcome)
+    for problem in ticked.problems:
+        click.secho(f"  {problem}", fg="red")
+
+
+def _show(word: str, account: "Account") -> None:
+    from holdfast.autoscaler.account import in_words
+
+    first, *rest = in_words(account)
+    click.secho(f"{word}: ", bold=True, nl=False)
+    click.echo(first)
+    for line in rest:
+        click.echo(f"  {line}")
+    for trouble in account.troubles:
+        click.secho(f"  nothing is swept while {trouble}", fg="yellow")

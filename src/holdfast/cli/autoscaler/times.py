@@ -1,0 +1,80 @@
+"""Times and durations as people write and read them."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from holdfast.cli.autoscaler.session import now_s
+
+UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+EXAMPLES = "30m, 2h, 1d12h, 14:30, 2026-03-01 or 2026-03-01T14:30Z"
+
+
+def duration_s(text: str) -> float | None:
+    """`90s`, `2h`, `1d12h`; None if it is something else."""
+    squeezed = text.strip().lower()
+    parts = PART.findall(squeezed)
+    if not parts or PART.sub("", squeezed).strip():
+        return None
+    return sum(float(number) * UNITS[unit] for number, unit in parts)
+
+
+def moment_s(text: str, now: float, *, ahead: bool) -> float | None:
+    """A duration from now, ahead or back; the next or the last 14:30; or a date.  Without a zone: ours."""
+    passed_s = duration_s(text)
+    if passed_s is not None:
+        return now + passed_s if ahead else now - passed_s
+    here = datetime.fromtimestamp(now, UTC).astimezone()
+    try:
+        if re.fullmatch(r"\d{1,2}:\d{2}", text.strip()):
+            hour, minute = map(int, text.split(":"))
+            at = here.replace(hour=hour, minute=minute, second=0, microsecond=0)
+            if ahead and at <= here:
+                at += timedelta(days=1)
+            elif not ahead and at > here:
+                at -= timedelta(days=1)
+        else:
+            at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=here.tzinfo)).timestamp()
+
+
+def to_come(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    """An option that names a time ahead; its value is seconds since the epoch."""
+    now = now_s()
+    at_s = moment_s(value, now, ahead=True)
+    if at_s is None:
+        raise click.BadParameter(f"{value!r} is no time: write {EXAMPLES}")
+    if at_s <= now:
+        raise click.BadParameter(f"{value!r} is over: name a time to come, such as 2h")
+    return at_s
+
+
+def gone_by(ctx: click.Context, param: click.Parameter, value: str | None) -> float:
+    """An option that names a time back; 0 if it is not given."""
+    at_s = moment_s(value, now_s(), ahead=False) if value else 0.0
+    if at_s is None:
+        raise click.BadParameter(f"{value!r} is no time: write {EXAMPLES}")
+    return at_s
+
+
+def lasting(seconds: float) -> str:
+    """`45s`, `3m20s`, `2h05m`, `4d3h`: two units at most."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    minutes, rest_s = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}m{rest_s:02d}s" if rest_s else f"{minutes}m"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours}h{minutes:02d}m" if minutes else f"{hours}h"
+    return f"{hours // 24}d{hours % 24}h" if hours % 24 else f"{hours // 24}d"
+
+
+def clock(at_s: float) -> str:
+    """In this machine's zone, as its people read it."""
+    return datetime.fromtimestamp(at_s, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
