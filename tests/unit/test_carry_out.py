@@ -81,6 +81,11 @@ class Clock:
 
 
 class Cloud:
+    def console(self, instance_id: str) -> str:
+        if instance_id == "i-mute":
+            raise Busy("throttled")
+        return "NOT JOINING: the token is wrong"
+
     def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
         if "i-lost" in instance_ids:
             raise Unknown("the answer was lost")
@@ -294,3 +299,12 @@ def test_a_refusal_for_good_is_told_and_holds_up_no_other_effect() -> None:
     assert isinstance(refused, Busy)
     assert admitted == Happened(None)
     assert hands.problems == ["grant verb `delete` on `nodes`"]
+
+
+def test_what_a_machine_printed_that_never_joined_is_kept() -> None:
+    hands = crew(Cluster(None))
+
+    told = hands.perform([Terminate("i-1", keep_console=True), Terminate("i-mute", keep_console=True)])
+
+    assert told[0] == Happened("NOT JOINING: the token is wrong")
+    assert told[1] == Happened("(its console cannot be read: throttled)"), "it is ended all the same"

@@ -144,6 +144,13 @@ def test_fail_scale_up_clears_the_fields_backs_off_and_leaves_no_machine_behind(
     assert item["scalingInProgress"] is False
     assert item["lastScaleEpoch"] == 0, "only what succeeded cools down"
     assert item["backOffUntilEpoch"] == int(late_s) + SETTINGS.back_off_first_s
+    cluster, kinds, _ = write(cluster, booting, late_s)
+    assert kinds == ["decision"]
+    ends = tuple(Terminate(i, keep_console=True) for i in ("i-new-0", "i-new-1"))
+    assert effects(cluster, booting, late_s) == ends
+    settled = FLOW.settle(cluster, ends[0], Happened("NOT JOINING: no token"), late_s)
+    assert settled is not None
+    assert "NOT JOINING: no token" in settled.events[0].reason
 
 
 def test_a_growth_that_is_refused_everywhere_fails_too() -> None:

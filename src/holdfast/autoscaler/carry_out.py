@@ -77,13 +77,16 @@ class Crew:
         doomed = [effect.instance_id for effect in effects if isinstance(effect, Terminate)]
         others = [effect for effect in effects if not isinstance(effect, Terminate)]
         calls: list[Callable[[], Outcome]] = [lambda e=e: self._attempt(self._one, e) for e in others]  # type: ignore[misc]
+        consoles = {e.instance_id: self._console(e) for e in effects if isinstance(e, Terminate)}
         if doomed:
             calls.append(lambda: self._attempt(self.cloud.terminate, doomed))
         answers = list(self.together(calls))
         ended = answers.pop() if doomed else None
         by_effect = dict(zip(map(id, others), answers, strict=True))
         return [
-            _ended(ended, effect.instance_id) if isinstance(effect, Terminate) else by_effect[id(effect)]
+            _ended(ended, effect.instance_id, consoles[effect.instance_id])
+            if isinstance(effect, Terminate)
+            else by_effect[id(effect)]
             for effect in effects
         ]
 
@@ -96,6 +99,15 @@ class Crew:
             # Not allowed, or makes no sense: the other effects go on, and somebody is told.
             self.problems.append(str(refusal))
             return Busy(str(refusal))
+
+    def _console(self, effect: Terminate) -> str | None:
+        """Before it is gone.  That it cannot be read keeps no machine alive."""
+        if not effect.keep_console:
+            return None
+        try:
+            return self.cloud.console(effect.instance_id)
+        except HoldfastError as error:
+            return f"(its console cannot be read: {error})"
 
     def _one(self, effect: Effect) -> object:
         match effect:
@@ -229,12 +241,12 @@ def _left(pods: Sequence[Pod], waiting_for: str) -> Drained:
     return Drained(left=len(left), waiting_for=waiting_for or f"{left[0].called} to be gone")
 
 
-def _ended(outcome: Outcome | None, instance_id: str) -> Outcome:
+def _ended(outcome: Outcome | None, instance_id: str, console: str | None) -> Outcome:
     """The part of one TerminateInstances that concerns this machine."""
     if not isinstance(outcome, Happened):
         return outcome or Busy("nothing was asked")
     accepted = isinstance(outcome.answer, dict) and outcome.answer.get(instance_id)
-    return Happened(None) if accepted else Busy(f"the cloud does not know {instance_id} now")
+    return Happened(console) if accepted else Busy(f"the cloud does not know {instance_id} now")
 
 
 def _changed(

@@ -25,6 +25,7 @@ from holdfast.autoscaler.ports import (
     Refused,
 )
 from holdfast.autoscaler.record import (
+    NEVER_JOINED,
     READY,
     Cluster,
     Condemned,
@@ -147,7 +148,7 @@ def _verify(
             events.append(Event("joined", now_s, about=instance_id, reason=worker.node_name))
         elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):
             lost.append(instance_id)
-            why = f"did not join within {settings.join_timeout_s} s"
+            why = f"{NEVER_JOINED} within {settings.join_timeout_s} s"
             condemned.append(Condemned(instance_id, up.action_id, why, int(now_s)))
             events.append(Event("condemned", now_s, about=instance_id, reason=why))
         if len(events) == EVENTS_MAX:

@@ -63,6 +63,8 @@ class Terminate:
     """
 
     instance_id: str
+    keep_console: bool = False
+    """Answer with what it printed when it booted: the only trace of why it never joined."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,13 @@ class Condemned:
     reason: str
     at_s: int
 
+    @property
+    def never_joined(self) -> bool:
+        return self.reason.startswith(NEVER_JOINED)
+
+
+NEVER_JOINED = "did not join"
+
 
 @dataclass(frozen=True, slots=True)
 class Doomed:

@@ -27,6 +27,8 @@ from holdfast.kernel import FREE, Do, Done, Event, Happened, Outcome, Wait, Work
 from holdfast.kernel.write import EVENTS_MAX
 
 Ahead = Write[Cluster] | Do[Effect] | Wait | Done
+CONSOLE_MAX = 1_500
+"""So much of what a machine printed is kept when it never joined."""
 DRAIN_SLACK_S = 60
 """A drain that is out of time says so itself, with the pod that it waited for.  If nobody comes to
 hear that, its time is up this much later."""
@@ -103,7 +105,8 @@ def settle(
         case Drain(instance_id, action_id) if action and action.action_id == action_id:
             return _drained(cluster, action, instance_id, outcome.answer, now_s, policy)
         case Terminate(instance_id) if cluster.is_condemned(instance_id):
-            return _terminated(cluster, instance_id, now_s, policy)
+            console = outcome.answer if isinstance(outcome.answer, str) else ""
+            return _terminated(cluster, instance_id, console, now_s, policy)
         case Uncordon(instance_id, action_id):
             left = tuple(
                 s for s in cluster.strays if (s.instance_id, s.action_id) != (instance_id, action_id)
@@ -239,7 +242,9 @@ def _drained(
     return Write(drained, (Event("drained", now_s, about=instance_id),))
 
 
-def _terminated(cluster: Cluster, instance_id: str, now_s: float, policy: Policy) -> Write[Cluster]:
+def _terminated(
+    cluster: Cluster, instance_id: str, console: str, now_s: float, policy: Policy
+) -> Write[Cluster]:
     remembered = tuple(stone for stone in cluster.gone if now_s - stone.at_s < policy.remember_s)
     action = cluster.scale_down
     done = replace(
@@ -250,7 +255,8 @@ def _terminated(cluster: Cluster, instance_id: str, now_s: float, policy: Policy
     )
     planned = action is not None and instance_id in [target.instance_id for target in action.targets]
     kind = "markScaleDownInstanceDone" if planned else "terminated"
-    return Write(done, (Event(kind, now_s, about=instance_id),))
+    printed = f"its console ended with: {console[-CONSOLE_MAX:]}" if console else ""
+    return Write(done, (Event(kind, now_s, about=instance_id, reason=printed),))
 
 
 def end(cluster: Cluster, now_s: float) -> Write[Cluster]:

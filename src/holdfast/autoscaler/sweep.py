@@ -148,7 +148,7 @@ def _kills(cluster: Cluster, sight: Sight) -> list[Effect]:
         if worker is not None and worker.alive and worker.node_name and not worker.cordoned:
             due.append(CordonNode(one.instance_id, one.action_id))
         else:
-            due.append(Terminate(one.instance_id))
+            due.append(Terminate(one.instance_id, keep_console=one.never_joined))
     return due
 
 
