@@ -78,6 +78,14 @@ def test_nothing_of_the_designs_is_left_out(names: str) -> None:
     assert set(names.split()) <= told
 
 
+def test_every_known_defect_has_its_guard() -> None:
+    told = {name.partition(":")[0] for name, _, _ in rows()}
+    bugs = {f"A.9.{n}" for n in range(1, 16)} | {f"A{n}" for n in range(1, 11)}
+    hazards = {f"H{n}" for n in (1, 4, 5, 6, 7, *range(10, 17))}
+
+    assert bugs | hazards <= told
+
+
 @pytest.mark.parametrize(
     ("symbol", "test"),
     [
