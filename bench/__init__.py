@@ -21,6 +21,8 @@ class Row:
     """How many times longer ours takes."""
     ratio_max: float | None = None
     """None: told, not demanded."""
+    unit: str = "/s"
+    """Of both figures, where they are not so many a second."""
 
     @property
     def missed(self) -> bool:

@@ -23,12 +23,18 @@ def modules() -> list[str]:
 
 def table(rows: list[Row]) -> Iterator[str]:
     wide, beside = max(len(row.what) for row in rows), max(len(row.beside) for row in rows)
-    yield f"{'':{wide}}  {'ours':>10}  {'beside':>{beside + 11}}  ratio  at most"
+    yield f"{'':{wide}}  {'ours':>11}  {'beside':>{beside + 12}}  ratio  at most"
     for row in rows:
-        figures = f"{row.ours_per_s:>8,.0f}/s  {row.beside:>{beside}} {row.beside_per_s:>8,.0f}/s"
+        ours, theirs = _figure(row.ours_per_s, row.unit), _figure(row.beside_per_s, row.unit)
+        figures = f"{ours}  {row.beside:>{beside}} {theirs}"
         demand = f"{row.ratio_max:.2f}" if row.ratio_max is not None else "-"
         verdict = "  MISSED" if row.missed else ""
         yield f"{row.what:{wide}}  {figures}  {row.ratio:5.2f}  {demand:>7}{verdict}"
+
+
+def _figure(value: float, unit: str) -> str:
+    """Small ones with what stands behind the point, so that they say something."""
+    return f"{f'{value:,.{0 if value >= 20 else 2}f}{unit}':>11}"
 
 
 def main() -> int:

@@ -6,7 +6,17 @@ import pytest
 
 from holdfast.autoscaler.place import Node
 from holdfast.autoscaler.ports import Drain, Drained, Seen, Terminate, Uncordon
-from holdfast.autoscaler.record import Cluster, Cordon, ScaleDown, ScaleUp, Skip, Status, Target, Tombstone
+from holdfast.autoscaler.record import (
+    Cluster,
+    Condemned,
+    Cordon,
+    ScaleDown,
+    ScaleUp,
+    Skip,
+    Status,
+    Target,
+    Tombstone,
+)
 from holdfast.autoscaler.shrink import Policy, give_up, settle, step
 from holdfast.kernel import Busy, Conflict, Do, Done, Happened, Outcome, Unknown, Wait, Write
 
@@ -21,7 +31,9 @@ def seen(zones: str = "aaaa", *, wanted: int = 0, cordons: frozenset[Cordon] = f
 
 def action(*statuses: Status, started_s: int = 9_990) -> Cluster:
     targets = tuple(Target(f"i-{n}", status) for n, status in enumerate(statuses, 1))
-    return Cluster(scale_down=ScaleDown("9990-req-0", started_s, targets))
+    down = ScaleDown("9990-req-0", started_s, targets)
+    rows = (Condemned(i, down.action_id, "scale-down", started_s) for i in down.having(Status.CONDEMNED))
+    return Cluster(scale_down=down, condemned=tuple(rows))
 
 
 def written(ahead: object) -> Write[Cluster]:

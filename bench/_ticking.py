@@ -1,0 +1,87 @@
+"""Measures ticks and the parsing of what they read, turn by turn in one process; see `bench.idle_tick`.
+
+Run from the unpacked zip.  `result` is one row a round: CPU seconds of a tick with the machines from
+memory, of parsing two lists, of a whole tick, of parsing three.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from botocore.loaders import Loader
+from botocore.model import ServiceModel
+from botocore.parsers import create_parser
+
+from holdfast.adapters.kubernetes.lists import Page
+from holdfast.autoscaler.ports import Cloud
+from holdfast.autoscaler.tick import Autoscaler
+from holdfast.autoscaler.workload import KubeNode, Pod
+from holdfast.cloud import Instance
+from holdfast.lambda_handler import MODELS, wired_by
+
+os.environ["AWS_DATA_PATH"] = f"{sys.path[0]}/{MODELS}"
+FOLDER, ROUNDS = Path(os.environ["LISTS"]), int(os.environ["ROUNDS"])
+NODES, PODS = ([path.read_bytes() for path in sorted(FOLDER.glob(f"{kind}-*"))] for kind in ("nodes", "pods"))
+MACHINES = (FOLDER / "machines").read_bytes()
+DECODE_NODES = msgspec.json.Decoder(Page[KubeNode]).decode
+DECODE_PODS = msgspec.json.Decoder(Page[Pod]).decode
+STOCK: Any = ServiceModel(Loader().load_service_model("ec2", "service-2"))
+PARSER: Any = create_parser("ec2")
+
+
+def parse_two() -> object:
+    return [DECODE_NODES(page) for page in NODES], [DECODE_PODS(page) for page in PODS]
+
+
+def parse_three() -> object:
+    answer = {"body": MACHINES, "headers": {}, "status_code": 200}
+    return parse_two(), PARSER.parse(answer, STOCK.operation_model("DescribeInstances").output_shape)
+
+
+class Remembered:
+    """The cloud, but for the list of machines, which was asked for once."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud, self._instances = cloud, cloud.instances()
+
+    def instances(self) -> Sequence[Instance]:
+        return self._instances
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cloud, name)
+
+
+def tick(autoscaler: Autoscaler) -> None:
+    ticked = autoscaler.tick("bench", until_s=time.time() + 300)
+    workers = len(ticked.sight.workers) if ticked.sight else 0
+    if (ticked.outcome, workers) != ("idle", int(os.environ["NODES"])):
+        raise RuntimeError(f"that was no idle tick over all nodes but {ticked} over {workers}")
+
+
+def cpu_s(act: Callable[[], object]) -> float:
+    before_s = time.process_time()
+    act()
+    return time.process_time() - before_s
+
+
+def rounds() -> list[list[float]]:
+    whole = wired_by(os.environ)
+    remembered: Any = Remembered(whole.cloud)
+    remembering = replace(whole, cloud=remembered)
+    sides = [lambda: tick(remembering), parse_two, lambda: tick(whole), parse_three]
+    for act in sides:
+        act()
+    measured = []
+    for _ in range(ROUNDS):
+        there = [cpu_s(act) for act in sides]
+        back = [cpu_s(act) for act in reversed(sides)]
+        measured.append([one + other for one, other in zip(there, reversed(back), strict=True)])
+    return measured
+
+
+result = rounds()

@@ -1,0 +1,185 @@
+"""The autoscaler as a Lambda function: it is time, or notices have come; one tick an invocation.
+
+Everything that arrives is answered and logged.  An exception would make Lambda bring the same event
+again, so there is one only where that may help: a notice that came alone and could not be kept.
+What came in a batch is named in `batchItemFailures` instead, and comes again without the others.
+
+Only what an idle tick needs is imported here: a cold start is paid for, and a doomed node waits for it.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from holdfast.adapters import emf, logs
+from holdfast.adapters.assembly import assemble
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.eventbridge import Parsed, notices_of
+from holdfast.autoscaler.gauges import gauges
+from holdfast.autoscaler.load_settings import load
+from holdfast.autoscaler.tick import Autoscaler, Ticked
+from holdfast.kernel import Busy, Clock, Conflict, HoldfastError, Invalid, Unknown
+
+MARGIN_S: Final = 20.0
+"""No new work is begun so shortly before Lambda ends the process."""
+MARGIN_PART: Final = 0.25
+"""Of a function that has little time, at most this part is margin."""
+PAUSE_FIRST_S: Final = 0.2
+PAUSE_MAX_S: Final = 5.0
+FAILED: Final = ("busy", "refused")
+"""Outcomes of a tick that did not do its work."""
+
+MODELS: Final = "aws-models"
+"""Beside the code: descriptions of the few AWS calls that are made.  Without them botocore reads all."""
+
+LOG: Final = logging.getLogger(f"{logs.LOGGER}.lambda")
+
+
+class Context(Protocol):
+    """What Lambda says about an invocation."""
+
+    @property
+    def aws_request_id(self) -> str: ...
+
+    def get_remaining_time_in_millis(self) -> int: ...
+
+
+class Shell:
+    """Keeps the wired autoscaler between invocations of one process: its clients are dear."""
+
+    def __init__(
+        self, wire: Callable[[], Autoscaler], *, clock: Clock, write: Callable[[str], object]
+    ) -> None:
+        """`wire` is called until it succeeds once.  `write` takes the lines of the metrics."""
+        self._wire, self._clock, self._write = wire, clock, write
+        self._wired: Autoscaler | None = None
+
+    def handle(self, event: object, context: Context) -> dict[str, Any]:
+        remaining_s = context.get_remaining_time_in_millis() / 1_000
+        until_s = self._clock.now_s() + remaining_s - margin_s(remaining_s)
+        with logs.concerning(request_id=context.aws_request_id):
+            parsed = notices_of(event)
+            for problem in parsed.problems:
+                LOG.error("not understood, and dropped: %s", problem)
+            if not parsed.notices and not parsed.scheduled:
+                why = "not understood" if parsed.problems else "nothing to do"
+                return _answer(parsed, Ticked(why, "; ".join(parsed.problems)))
+            return self._work(parsed, context.aws_request_id, until_s)
+
+    def _work(self, parsed: Parsed, me: str, until_s: float) -> dict[str, Any]:
+        try:
+            self._wired = self._wired or self._wire()
+        except HoldfastError as error:
+            ticked, unkept = Ticked(_outcome(error), str(error)), error if parsed.notices else None
+        else:
+            ticked = self._wired.tick(me, until_s=until_s, notices=parsed.notices, told=LOG.info)
+            unkept = self._unkept(self._wired, ticked, parsed, until_s)
+            self._measure(self._wired, ticked, me)
+            if ticked.outcome in FAILED:
+                self._wired = None  # an address or a sign-in may have changed: the next one finds out
+        _log(ticked)
+        if unkept is not None:
+            LOG.error("%d notices could not be kept: %s", len(parsed.notices), unkept)
+            if not parsed.batch and _outcome(unkept) == "busy":
+                raise unkept
+        return _answer(parsed, ticked, failed=unkept is not None)
+
+    def _unkept(
+        self, wired: Autoscaler, ticked: Ticked, parsed: Parsed, until_s: float
+    ) -> HoldfastError | None:
+        """Why the notices are not in the inbox; None if they are.
+
+        A tick puts them there before anything else, but one that failed may have failed in that.
+        To put them again is the same as once, and sooner than any queue would bring them again.
+        """
+        if not parsed.notices or ticked.outcome not in FAILED:
+            return None
+        pause_s = PAUSE_FIRST_S
+        while True:
+            try:
+                wired.inbox.put(parsed.notices)
+                return None
+            except (Busy, Conflict, Unknown) as error:
+                if self._clock.now_s() + pause_s >= until_s:
+                    return error
+                self._clock.sleep(pause_s)
+                pause_s = min(2 * pause_s, PAUSE_MAX_S)
+            except HoldfastError as error:
+                return error
+
+    def _measure(self, wired: Autoscaler, ticked: Ticked, me: str) -> None:
+        now_s, own = self._clock.now_s(), {"cluster": wired.settings.cluster_name}
+        worked = float(ticked.outcome not in FAILED)
+        found: list[emf.Gauge] = [("holdfast_tick_ok", own, worked, "1 if the tick did its work.")]
+        if ticked.cluster is not None and ticked.sight is not None:
+            found += gauges(ticked.cluster, ticked.sight, wired.settings, now_s)
+        for line in emf.lines(found, at_s=now_s, beside={"requestId": me}):
+            self._write(f"{line}\n")
+
+
+def margin_s(remaining_s: float) -> float:
+    return min(MARGIN_S, MARGIN_PART * remaining_s)
+
+
+def _outcome(error: HoldfastError) -> str:
+    return "busy" if isinstance(error, Busy | Conflict | Unknown) else "refused"
+
+
+def _log(ticked: Ticked) -> None:
+    level = logging.WARNING if ticked.outcome in FAILED else logging.INFO
+    said = f"{ticked.outcome}: {ticked.why}" if ticked.why else ticked.outcome
+    LOG.log(level, said, extra={"outcome": ticked.outcome, "steps": len(ticked.steps)})
+    for problem in ticked.problems:
+        LOG.warning(problem)
+
+
+def _answer(parsed: Parsed, ticked: Ticked, *, failed: bool = False) -> dict[str, Any]:
+    """To a queue nothing but what it knows to read: an answer that it rejects would bring all of it again."""
+    if parsed.batch:
+        again = parsed.message_ids if failed else ()
+        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in again]}
+    return {
+        "outcome": ticked.outcome,
+        "why": ticked.why,
+        "steps": list(ticked.steps),
+        "problems": [*parsed.problems, *ticked.problems],
+    }
+
+
+def wired_by(environ: Mapping[str, str]) -> Autoscaler:
+    """From the environment, and from `holdfast.toml` beside the code if it is there."""
+    loaded = load(_settings_file(environ), environ)
+    for warning in loaded.warnings:
+        LOG.warning(warning)
+    return assemble(loaded.settings, environ)
+
+
+def _settings_file(environ: Mapping[str, str]) -> Mapping[str, Any]:
+    path = Path(environ.get("LAMBDA_TASK_ROOT", "")) / "holdfast.toml"
+    if not environ.get("LAMBDA_TASK_ROOT") or not path.is_file():
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Invalid(f"{path.name} in the function's zip is not TOML: {error}") from error
+
+
+def handler(event: object, context: Context) -> dict[str, Any]:
+    """What Lambda calls."""
+    global _shell
+    if _shell is None:
+        models = Path(__file__).parents[1] / MODELS
+        if models.is_dir():
+            os.environ.setdefault("AWS_DATA_PATH", str(models))
+        level = logging.getLevelNamesMapping().get(os.environ.get("LOG_LEVEL", ""), logging.INFO)
+        logs.set_up("json", level=level)
+        _shell = Shell(lambda: wired_by(os.environ), clock=SystemClock(), write=sys.stdout.write)
+    return _shell.handle(event, context)
+
+
+_shell: Shell | None = None

@@ -1,0 +1,1 @@
+"""The shipped function, out of its zip, under AWS's own runtime, against real systems."""

@@ -1,0 +1,93 @@
+"""From the zip alone, with boto3 beside it, a whole idle tick works, and loads nothing in vain."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from bench import _world
+from bench._zipped import Zipped, unpacked
+from tools import aws_calls
+
+TICK = """
+from holdfast.lambda_handler import handler
+
+class Context:
+    aws_request_id = "r-1"
+    def get_remaining_time_in_millis(self):
+        return 300_000
+
+answer = handler({"source": "aws.events", "detail-type": "Scheduled Event"}, Context())
+result = [answer, sorted(sys.modules)]
+"""
+NOT_NEEDED = (
+    *("click", "rich", "greenlet", "yaml", "prometheus_client", "sqlite3", "asyncio", "tomllib", "unittest"),
+    *("holdfast.sim", "holdfast.cli", "holdfast.failover", "holdfast.adapters.sqlite"),
+)
+
+CLIENTS = """
+import os
+os.environ["AWS_DATA_PATH"] = sys.path[0] + "/aws-models"
+import boto3
+result = {}
+for service in ("dynamodb", "ec2", "ssm"):
+    client = boto3.client(service)
+    result[service] = [
+        sorted(client.meta.service_model.operation_names),
+        [name for name in dir(client.exceptions) if name.endswith("Exception")],
+    ]
+result["listed"] = repr(boto3.client("ec2").describe_instances()["Reservations"])
+"""
+
+
+@pytest.fixture(scope="module")
+def zipped(tmp_path_factory: pytest.TempPathFactory) -> Zipped:
+    return unpacked(tmp_path_factory.mktemp("lambda"))
+
+
+@pytest.fixture(scope="module")
+def environ(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    with _world.started(3, 30, tmp_path_factory.mktemp("world")) as around:
+        yield around
+
+
+def test_an_idle_tick_needs_nothing_but_the_zip_and_boto3(zipped: Zipped, environ: dict[str, str]) -> None:
+    answer, modules = zipped.run(TICK, environ)
+    assert answer["outcome"] == "idle", answer
+    assert answer["why"] == "the workers are neither busy nor idle"
+    loaded = [name for name in modules if name.startswith(NOT_NEEDED)]
+    assert not loaded, f"an idle tick loads {loaded}, which it does not need"
+    assert {"boto3", "msgspec", "urllib3"} <= set(modules), "this test would see what is loaded"
+
+
+def test_the_cut_down_descriptions_know_every_call_and_every_error(
+    zipped: Zipped, environ: dict[str, str]
+) -> None:
+    made = zipped.run(CLIENTS, environ)
+    for service in aws_calls.SERVICES:
+        assert set(made[service][0]) == aws_calls.called(service)
+    assert {"TransactionCanceledException", "ResourceNotFoundException"} <= set(made["dynamodb"][1])
+    assert "ConditionalCheckFailedException" in made["dynamodb"][1]
+
+
+def test_a_machine_is_read_in_the_few_fields_that_we_know(zipped: Zipped, environ: dict[str, str]) -> None:
+    listed = zipped.run(CLIENTS, environ)["listed"]
+    for field in (
+        "InstanceId",
+        "State",
+        "Placement",
+        "LaunchTime",
+        "ClientToken",
+        "InstanceLifecycle",
+        "Tags",
+    ):
+        assert f"'{field}'" in listed
+    assert "NetworkInterfaces" not in listed
+    assert "00000000000000002" in listed, "all three are there"
+
+
+@pytest.mark.parametrize("service", aws_calls.SERVICES)
+def test_a_description_refers_to_nothing_that_it_left_out(service: str) -> None:
+    told = aws_calls.description(service)
+    assert set(told["operations"]) == aws_calls.called(service)
+    referred = set(aws_calls.references([told["operations"], told["shapes"]]))
+    assert referred <= set(told["shapes"])
