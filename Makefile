@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check fix bench parts real cluster lock clean
+.PHONY: help up test check fix bench parts real cluster endure lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 12
@@ -42,7 +42,15 @@ real: $(READY) ## run tests/real against the real systems; an absent one is a fa
 
 cluster: $(READY) ## a real control plane with KWOK, and EC2, to play with until Ctrl-C
 	@$(BIN)/python -m tools.parts install kubernetes kwok kubectl ec2
-	@$(BIN)/python -m tools.parts.play
+	@$(BIN)/python -m tools.parts.play $(ARGS)
+
+.PHONY: lambda
+lambda: $(READY) ## build the function's zip, which deploy/aws-sam/template.yaml deploys
+	@$(BIN)/python -m tools.package_lambda $(ARGS)
+
+endure: $(READY) ## load, spot notices and kill -9 on the real parts, for as long as wanted (ARGS="--hours 8")
+	@$(BIN)/python -m tools.parts install kubernetes kwok ec2 ministack prometheus lambda
+	@$(BIN)/python -m tools.endure $(ARGS)
 
 lock: $(READY) ## write the hashed requirements file anew (needs uv)
 	@tools/lock

@@ -1,7 +1,6 @@
 """Fixtures that several folders share, and the closing table of what the run has proven."""
 
 import gc
-import json
 import os
 from collections.abc import Iterator
 
@@ -44,7 +43,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     figures = proof.collect()
     if not any(figures.values()):
         return
-    proof.BUILD.joinpath("proof.json").write_text(json.dumps(figures, indent=2) + "\n")
+    proof.keep(figures, afresh=config.getoption("--proof"))
     terminalreporter.section("what stands behind the invariants")
     for line in proof.lines(figures):
         terminalreporter.write_line(line)

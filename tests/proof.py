@@ -66,8 +66,20 @@ def collect() -> dict[str, Any]:
         "operations_with_lost_answers": total("linear", "lost"),
         "kills_survived": total("kill9", "kills"),
         "kills_inside_a_commit": total("kill9", "inside_a_commit"),
+        "kills_by_phase": {row["subject"]: row["phases"] for row in of.get("kill9", []) if "phases" in row},
+        "notices_survived": total("notices", "notices"),
         "variants_caught": {row["subject"]: row["caught_by"] for row in of.get("variant", [])},
     }
+
+
+def keep(figures: dict[str, Any], *, afresh: bool) -> None:
+    """Write them to `build/proof.json`.  A run of some tests adds to what the whole run has left there."""
+    file = BUILD / "proof.json"
+    kept: dict[str, Any] = {} if afresh or not file.exists() else json.loads(file.read_text())
+    for name, found in figures.items():
+        together = isinstance(found, dict) and isinstance(kept.get(name), dict)
+        kept[name] = {**kept[name], **found} if together else found or kept.get(name, found)
+    file.write_text(json.dumps(kept, indent=2) + "\n")
 
 
 def missing(proof: dict[str, Any]) -> list[str]:
@@ -109,6 +121,10 @@ def lines(proof: dict[str, Any]) -> Iterator[str]:
     yield f"operations checked for linearizability: {sum(operations.values()):,}, {lost:,} with lost answers"
     inside = sum(proof["kills_inside_a_commit"].values())
     yield f"kills survived: {sum(proof['kills_survived'].values())}, {inside} of them inside a commit"
+    for subject, phases in proof["kills_by_phase"].items():
+        yield f"  {subject}: " + ", ".join(f"{n} in {phase}" for phase, n in phases.items())
+    for subject, notices in proof["notices_survived"].items():
+        yield f"notices at once, {subject}: {notices}"
     required = sum(any(title.startswith(f"{v}:") for title in caught) for v in VARIANTS_REQUIRED)
     yield f"broken variants caught: {len(caught)}; required: {required} of {len(VARIANTS_REQUIRED)}"
     rate = ", ".join(f"{name} {n}" for name, n in proof["actions_per_virtual_day"].items())

@@ -46,3 +46,20 @@ def _instead(modules: Mapping[str, ModuleType]) -> Iterator[None]:
         for name in modules:
             sys.modules.pop(name, None)
         sys.modules.update(shipped)
+
+
+AUTOSCALER = ("fleet", "intend", "grow", "shrink", "interruption", "decide", "sweep", "workflow")
+"""In the order in which they import each other."""
+
+
+def autoscaler_without(changes: Mapping[str, Mapping[str, str]]) -> Any:
+    """The whole workflow, with snippets of its modules replaced: `{"grow": {guard: without}}`."""
+    assert set(changes) <= set(AUTOSCALER), changes
+    built: dict[str, ModuleType] = {}
+    for name in AUTOSCALER:
+        module = f"holdfast.autoscaler.{name}"
+        built[module] = broken(module, changes.get(name, {}), also=built)
+    whole: Any = built["holdfast.autoscaler.workflow"]
+    for name in ("grow", "shrink", "interruption", "sweep"):
+        setattr(whole, name, built[f"holdfast.autoscaler.{name}"])  # imported from the package, not by name
+    return whole

@@ -78,7 +78,7 @@ def test_in_a_terminal_a_key_kills_a_process_and_the_next_one_goes_on() -> None:
     while "resumed" not in seen and time.monotonic() < deadline_s:
         if select.select([parent], [], [], 0.2)[0]:
             seen += os.read(parent, 65_536).decode(errors="replace")
-        if not pressed and "removing nodes" in seen:
+        if not pressed and "scaling the fleet" in seen:
             os.write(parent, b"k")
             pressed = True
     os.write(parent, b"q")

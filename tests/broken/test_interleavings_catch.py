@@ -32,15 +32,14 @@ REMOVING: dict[str, tuple[dict[str, str], str]] = {
         "S-A4",
     ),
     "S3: the cordon of an ended action is forgotten": (
-        {"return _tidy_up(cluster, seen, now_s) or _begin(": "return _begin("},
+        {"return tidy_up(cluster, seen, now_s) or begin(": "return begin("},
         "never settles",
     ),
     "H4: a removed node counts for as long as a listing shows it": (
         {
-            "[node for node in seen.nodes if not cluster.is_gone(node.instance_id)]": "list(seen.nodes)",
-            "{n.instance_id: n for n in seen.nodes if not cluster.is_gone(n.instance_id)}": (
-                "{n.instance_id: n for n in seen.nodes}"
-            ),
+            "        cluster.is_gone(instance_id)\n        or cluster.is_condemned(instance_id)\n": (
+                "        cluster.is_condemned(instance_id)\n"
+            )
         },
         "S-A5",
     ),

@@ -1,15 +1,17 @@
 """The simulated world is lived with one guard taken out, and must notice."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from holdfast.sim.living import live
-from holdfast.sim.scenarios import Agreeing, Removing, TakingOver, removing, taking_over
+from holdfast.sim.scenarios import Agreeing, Scaling, TakingOver, taking_over
 from tests.proof import prove
+from tests.sim.variant_shell import shell_without
 from tests.variants import broken
 
-HOURS, SEEDS = 24, 8
+HOURS, SEEDS = 24, 40
 
 
 def first_complaint(name: str, workflow: Any) -> str:
@@ -32,10 +34,20 @@ CASES: dict[str, tuple[str, str, dict[str, str], str]] = {
         "serve at once",
     ),
     "S3: the cordon of an ended action is forgotten, in the simulated world": (
-        Removing.name,
-        "holdfast.autoscaler.shrink",
-        {"return _tidy_up(cluster, seen, now_s) or _begin(": "return _begin("},
+        Scaling.name,
+        "workflow",
+        {
+            "tidying = shrink.tidy_up(cluster, _narrowed(cluster, sight, settings, shrinks=False), now_s)": (
+                "tidying = None"
+            )
+        },
         "L-A2",
+    ),
+    "H1: a node takes pods though no record names its machine, in the simulated world": (
+        Scaling.name,
+        "sweep",
+        {"        if worker.instance_id in named\n        and worker.alive\n": "        if worker.alive\n"},
+        "S-A2",
     ),
 }
 
@@ -43,11 +55,10 @@ CASES: dict[str, tuple[str, str, dict[str, str], str]] = {
 @pytest.mark.parametrize("title", CASES)
 def test_living_without(title: str) -> None:
     name, module, changes, complaint = CASES[title]
-    variant = broken(module, changes)
-    made = {
-        Removing.name: lambda: variant.workflow(removing.POLICY),
-        TakingOver.name: lambda: variant.workflow(taking_over.POLICY),
-        Agreeing.name: lambda: variant.WORKFLOW,
+    made: dict[str, Callable[[], Any]] = {
+        Scaling.name: lambda: shell_without(module, changes),
+        TakingOver.name: lambda: broken(module, changes).workflow(taking_over.POLICY),
+        Agreeing.name: lambda: broken(module, changes).WORKFLOW,
     }
 
     said = first_complaint(name, made[name]())

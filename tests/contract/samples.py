@@ -20,7 +20,10 @@ CLUSTERS = (
         skipped=(Skip("i-3", "a pod without an owner", 1730000900),),
         strays=(Cordon("i-4", "1730000000-req-0"),),
     ),
-    Cluster(scale_up=ScaleUp("1730000300-req-2", 1730000300, 2, foreign_ids=("i-5", "i-6")), idle_since_s=1730000100),
+    Cluster(
+        scale_up=ScaleUp("1730000300-req-2", 1730000300, 2, foreign_ids=("i-5", "i-6")),
+        idle_since_s=1730000100,
+    ),
     Cluster(last_scale_s=1730000000, worker_count=2, pending_since_s=5),
 )
 CLUSTER_ABSURDITIES: tuple[tuple[str, Any], ...] = (

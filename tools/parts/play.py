@@ -1,5 +1,6 @@
 """`python -m tools.parts.play`: a cluster, and a cloud beside it, to play with until Ctrl-C."""
 
+import argparse
 import contextlib
 import signal
 import sys
@@ -7,14 +8,14 @@ import threading
 import time
 from pathlib import Path
 
-from tools.parts.boot.cluster import Join, KubernetesApi
-from tools.parts.catalog.ec2 import PART as EC2
-from tools.parts.catalog.ec2 import Ec2
 from tools.parts.catalog.kubectl import PART as KUBECTL
 from tools.parts.cluster import Cluster, start_cluster
 from tools.parts.part import Absent
+from tools.parts.playground import Playground, Taken, claim, furnish
+from tools.parts.site import Site, join_them
 
-JOIN_TOKEN = "sesame"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "build" / "cluster"
 EXAMPLE_NODE = (
     '{"apiVersion": "v1", "kind": "Node", '
     '"metadata": {"name": "worker-1", "labels": {"kubernetes.io/hostname": "worker-1"}}, '
@@ -23,21 +24,19 @@ EXAMPLE_NODE = (
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="tools.parts.play", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where settings and records go meanwhile")
+    asked = parser.parse_args()
     asked_to_stop = threading.Event()
     for asks in (signal.SIGINT, signal.SIGTERM):
         signal.signal(asks, lambda *_: asked_to_stop.set())
-    began_s = time.monotonic()
-    print("starting etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kwok …", flush=True)
     with contextlib.ExitStack() as started:
         try:
-            cluster = started.enter_context(start_cluster())
-        except Absent as error:
+            folder = started.enter_context(claim(asked.folder.resolve()))
+            play(started, folder)
+        except (Absent, Taken) as error:
             print(error, file=sys.stderr)
             return 1
-        ec2 = _ec2_beside(started, cluster)
-        print(f"ready after {time.monotonic() - began_s:.1f} s\n")
-        show_cluster(cluster)
-        show_ec2(ec2, cluster)
         print("\nCtrl-C stops and removes all of it.", flush=True)
         asked_to_stop.wait()
         print("\nstopping …", flush=True)
@@ -45,41 +44,67 @@ def main() -> int:
     return 0
 
 
+def play(started: contextlib.ExitStack, folder: Path) -> None:
+    began_s = time.monotonic()
+    print(
+        "starting etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kwok and EC2 …", flush=True
+    )
+    cluster = started.enter_context(start_cluster())
+    site = _cloud_beside(cluster, started)
+    print(f"ready after {time.monotonic() - began_s:.1f} s\n")
+    show_cluster(cluster)
+    if isinstance(site, Site):
+        show_playground(furnish(site, folder))
+    else:
+        print(f"\n  Without EC2: {site}")
+        show_adding_a_node(cluster)
+
+
 def show_cluster(cluster: Cluster) -> None:
-    kubectl = KUBECTL.program if KUBECTL.installed else Path("kubectl")
     print(f"  apiserver   {cluster.server}")
     print(f"  kubeconfig  {cluster.kubeconfig}")
     print(f"  logs        {cluster.running.folder}/*.log")
+
+
+def show_playground(ground: Playground) -> None:
+    enter = f"cd {_near(ground.folder)} && . ./env"
+    print(f"  EC2         {ground.site.ec2.endpoint}")
+    print(f"  settings    {_near(ground.folder)}/holdfast.toml")
+    print("\n  There is no node yet.  In a second terminal, let the autoscaler bring the first two:\n")
+    print(f"    {enter}")
+    print("    holdfast autoscaler run --every 2")
+    print("\n  In a third, look, and give them something to do:\n")
+    print(f"    {enter}")
+    print("    kubectl get nodes")
+    print("    kubectl apply -f shop.yaml")
+    print("    kubectl scale deployment shop --replicas 14")
+    print("    holdfast autoscaler status")
+    print("\n  docs/guides/walk-through.md goes on from here.")
+
+
+def show_adding_a_node(cluster: Cluster) -> None:
+    kubectl = KUBECTL.program if KUBECTL.installed else Path("kubectl")
     print("\n  There is no node yet.  This adds one and shows it turn Ready:\n")
     print(f"    export KUBECONFIG={cluster.kubeconfig}")
     print(f"    echo '{EXAMPLE_NODE}' | {kubectl} create -f -")
     print(f"    {kubectl} get nodes --watch")
 
 
-def show_ec2(ec2: Ec2 | Absent, cluster: Cluster) -> None:
-    if isinstance(ec2, Absent):
-        print(f"\n  Without EC2: {ec2}")
-        return
-    say = ec2.client_arguments()
-    print("\n  EC2, for any AWS client:\n")
-    print(f"    export AWS_ENDPOINT_URL={say['endpoint_url']} AWS_DEFAULT_REGION={say['region_name']}")
-    keys = (say["aws_access_key_id"], say["aws_secret_access_key"])
-    print("    export AWS_ACCESS_KEY_ID={} AWS_SECRET_ACCESS_KEY={}".format(*keys))
-    print("\n  A launched instance executes its user data; with this one it joins the cluster:\n")
-    print("    #!/bin/sh")
-    print(f"    curl -sfL https://get.k3s.io | K3S_URL={cluster.server} K3S_TOKEN={JOIN_TOKEN} sh -s - agent")
+def _near(path: Path) -> Path:
+    """As one would type it where this was started."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _ec2_beside(started: contextlib.ExitStack, cluster: Cluster) -> Ec2 | Absent:
-    """The stand-in for EC2, whose instances join the cluster; without it a cluster is still worth having."""
+def _cloud_beside(cluster: Cluster, started: contextlib.ExitStack) -> Site | Absent:
+    """The stand-in for EC2, whose instances join; without it a cluster is still worth having."""
+    beside = contextlib.ExitStack()
     try:
-        ec2 = EC2.start()
-        started.callback(ec2.stop)
-        api = KubernetesApi(cluster.server, str(cluster.ca_file), cluster.admin_token)
-        ec2.boot(Join(cluster.server, JOIN_TOKEN, api))
+        with beside:
+            return started.enter_context(join_them(cluster, beside))
     except Absent as error:
         return error
-    return ec2
+    raise AssertionError("nothing above swallows an exception")
 
 
 if __name__ == "__main__":

@@ -42,8 +42,9 @@ from holdfast.autoscaler.workload import (
 )
 from holdfast.kernel import Busy, Clock, Conflict, Happened, HoldfastError, Outcome, Unknown
 
-EVICT_WITHIN_S: Final = 60.0
-"""After this long the record must be read again before another pod is asked to leave."""
+EVICT_WITHIN_S: Final = 15.0
+"""After this long the record must be read again before another pod is asked to leave.  Shorter than the
+margin that a tick keeps: what was done so far is noted, however many nodes are drained at once."""
 HARD_S: Final = 40.0
 """So long before the deadline a doomed node's pods are deleted, whatever a budget says."""
 

@@ -47,7 +47,7 @@ def unlisted(cluster: Cluster, sight: Sight) -> tuple[str, ...]:
 
 def size(cluster: Cluster, sight: Sight) -> int:
     """Workers that there are or may be: never too few, so that growth stays within its bounds."""
-    asked_for = sum(launch.count for launch in cluster.scale_up.intended) if cluster.scale_up else 0
+    asked_for = cluster.scale_up.owed if cluster.scale_up else 0
     return len(staying(cluster, sight)) + len(unlisted(cluster, sight)) + asked_for
 
 
@@ -58,7 +58,7 @@ def size_of_pool(cluster: Cluster, sight: Sight, pool: str) -> int:
         for launch in cluster.scale_up.launches:
             if launch.pool == pool:
                 waiting.update(launch.instance_ids)
-                asked_for += launch.count if launch in cluster.scale_up.intended else 0
+                asked_for += launch.owed
     seen = sum(worker.instance.pool == pool for worker in staying(cluster, sight))
     return seen + len(waiting.intersection(unlisted(cluster, sight))) + asked_for
 
@@ -79,8 +79,7 @@ def on_its_way(cluster: Cluster, sight: Sight) -> int:
         for worker in staying(cluster, sight)
         if worker.instance_id in joining or (worker.ours and (worker.joining or not worker.node_name))
     ]
-    asked_for = sum(launch.count for launch in up.intended) if up else 0
-    return len(coming) + len(unlisted(cluster, sight)) + asked_for
+    return len(coming) + len(unlisted(cluster, sight)) + (up.owed if up else 0)
 
 
 def _leaving_ids(cluster: Cluster) -> frozenset[str]:

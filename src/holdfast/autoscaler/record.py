@@ -94,6 +94,13 @@ class Launch:
     def offering(self) -> Offering:
         return Offering(self.zone, self.market, self.instance_type)
 
+    @property
+    def owed(self) -> int:
+        """Workers that it may still bring: not answered yet, or to be asked for elsewhere."""
+        if self.status is LaunchStatus.ABANDONED:
+            return 0
+        return max(0, self.count - len(self.instance_ids))
+
     def token(self, action_id: str) -> str:
         """The same for every repetition of this request, and for nothing else."""
         return hashlib.sha256(f"{action_id}/{self.group}/{self.attempt}".encode()).hexdigest()
@@ -129,13 +136,17 @@ class ScaleUp:
         return tuple(i for i in self.instance_ids if i not in settled)
 
     @property
+    def owed(self) -> int:
+        return sum(launch.owed for launch in self.launches)
+
+    @property
     def intended(self) -> tuple[Launch, ...]:
         return tuple(launch for launch in self.launches if launch.status is LaunchStatus.INTENDED)
 
     @property
     def on_its_way(self) -> int:
         """Workers that may still come out of this action."""
-        return sum(launch.count for launch in self.intended) + len(self.joining)
+        return self.owed + len(self.joining)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ def step(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Ah
             return wish
         due += wish
     if due:
-        return Do(tuple(dict.fromkeys(due)))
+        # Capacity takes longest to come, so nobody waits for a drain before it is asked for.
+        return Do(tuple(sorted(dict.fromkeys(due), key=lambda each: not isinstance(each, LaunchInstances))))
     if cluster.scaling_in_progress or cluster.doomed or cluster.condemned:
         return Wait(now_s + NEXT_LOOK_S, _waiting_for(cluster))
     return Done()

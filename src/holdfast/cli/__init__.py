@@ -9,7 +9,7 @@ main = click.version_option(package_name="holdfast")(
         "holdfast",
         package=__name__,
         summaries={
-            "up": "Watch the three workflows live in the simulated world.",
+            "up": "Watch the three parts live in the simulated world.",
             "sim": "Live through one seed of the simulated world, and judge it.",
             "autoscaler": "Grow and shrink the workers of a cluster.",
         },

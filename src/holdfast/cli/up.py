@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Pressed = Callable[[], str]
 FRAME_S = 0.1
+MESSAGE_S = 3.0
 SPEED_MAX = 3_600.0
 
 
@@ -51,11 +52,11 @@ def command(
     as_json: bool,
     picture: Path | None,
 ) -> None:
-    """Watch the three workflows live in the simulated world, on a real SQLite file.
+    """Watch the three parts live in the simulated world, on a real SQLite file.
 
-    Removing nodes, taking over, agreeing on a cap: load comes and goes, machines die,
-    every call may fail.  Press k to kill a process in the middle, and watch the next one
-    go on from the record.
+    Scaling a fleet, taking over, agreeing on a cap: load comes and goes, machines boot, join,
+    drain and leave, spot notices strike, every call may fail.  Press k to kill a process in
+    the middle, and watch the next one go on from the record.
     """
     if state is not None and state.exists():
         raise click.BadParameter(f"{state} exists: choose a new file, or delete it", param_hint="--state")
@@ -115,14 +116,19 @@ def _show(demo: "Demo", speed: float, for_s: float | None) -> None:
 
     from holdfast.cli.view import screen
 
-    console, paused, message = Console(), False, ""
+    console, paused, message, shown_s = Console(), False, "", 0.0
     with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
         for passed_s in _frames(for_s):
+            shown_s += passed_s
             match pressed():
                 case "q":
                     return
                 case "k":
                     message = demo.kill()
+                case "n":
+                    message, shown_s = demo.notice(), 0.0
+                case "b":
+                    message, shown_s = demo.burst(), 0.0
                 case " ":
                     paused = not paused
                 case "+":
@@ -131,9 +137,9 @@ def _show(demo: "Demo", speed: float, for_s: float | None) -> None:
                     speed = max(1.0, speed / 2)
             if not paused:
                 demo.run(passed_s * speed)
-            if message and not demo.armed:
+            if not demo.armed and shown_s > MESSAGE_S:
                 message = ""
-            events = max(4, console.height - 24)
+            events = max(4, console.height - 25)
             shown = screen(demo, speed=speed, paused=paused, message=message, keys=True, events=events)
             live.update(shown, refresh=True)
 

@@ -5,30 +5,34 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from holdfast.autoscaler.codec import SUBJECT, phase
-from holdfast.autoscaler.record import Status
+from holdfast.cli.view_fleet import fleet
 from holdfast.failover.roles import Role
 from holdfast.sim.demo import Demo, clock
-from holdfast.sim.scenarios.removing import POLICY, ZONES
 from holdfast.sim.scenarios.taking_over import AGENT, LEASE_S
 
-LOOKS = {
-    "serving": "green",
-    "draining": "yellow",
-    "drained": "dark_orange",
-    "condemned": "bold red",
-    "kept": "cyan",
-}
 ROLES = {Role.PRIMARY: "bold green", Role.REPLICA: "cyan", Role.ZOMBIE: "grey50", Role.TERMINATED: "grey30"}
 KINDS = {
     "kill -9": "bold red",
     "resumed": "bold green",
+    "beginScaleUp": "bright_blue",
+    "extendScaleUp": "bright_blue",
+    "joined": "bright_blue",
+    "completeScaleUp": "bold bright_blue",
+    "launchRefused": "dark_orange",
+    "beginScaleDown": "yellow",
+    "completeScaleDown": "bold yellow",
+    "doomed": "magenta",
+    "tookBack": "magenta",
     "condemned": "red",
     "revoked": "yellow",
     "promoted": "green",
     "shardsUnread": "bold yellow",
     "kept": "cyan",
+    "decision": "grey50",
 }
+
+
+KEYS = "k kill a process   n spot notice   b burst of load   space pause   + faster   - slower   q quit"
 
 
 def screen(
@@ -44,14 +48,10 @@ def screen(
         if not demo.accidents
         else (f"{len(demo.accidents)} ACCIDENTS", "bold red"),
     )
-    foot = (
-        Text("k kill a process   space pause   + faster   - slower   q quit", style="grey50")
-        if keys
-        else Text("")
-    )
+    foot = Text(KEYS, style="grey50") if keys else Text("")
     return Group(
         head,
-        _removing(demo),
+        _scaling(demo),
         _side_by_side(_taking_over(demo), _agreeing(demo)),
         _events(demo, events),
         Text(message, style="bold red"),
@@ -71,36 +71,8 @@ def _panel(title: str, body: RenderableType, next_step: str) -> Panel:
     return Panel(Group(body, Text.assemble(("next: ", "grey50"), next_step)), title=title, title_align="left")
 
 
-def _removing(demo: Demo) -> Panel:
-    fleet, cluster = demo.removing.fleet, demo.removing.store.read(SUBJECT).value
-    down = cluster.scale_down
-    status = {t.instance_id: t.status for t in down.targets} if down else {}
-    zones = Table.grid(padding=(0, 2))
-    for zone in ZONES:
-        row = Text(f"zone {zone}  ")
-        for node in sorted(fleet.nodes.values(), key=lambda node: node.launched_s):
-            if node.zone == zone:
-                look = _look(
-                    node.instance_id in {c.instance_id for c in fleet.cordons}, status.get(node.instance_id)
-                )
-                row.append(f"■ {node.instance_id} {look}  ", style=LOOKS[look])
-        zones.add_row(row)
-    sizes = f"{len(fleet.nodes)} nodes, {fleet.wanted} wanted, floor {POLICY.min_workers}"
-    if down is None:
-        action = Text(f"{sizes}   no action open", style="grey70")
-    else:
-        targets = ", ".join(f"{t.instance_id} {t.status.value}" for t in down.targets)
-        action = Text.assemble(
-            f"{sizes}   ", ("open action ", "bold"), f"{down.action_id}  {phase(down)}  [{targets}]",
-            f"  lock {cluster.lock.owner or 'free'}",
-        )  # fmt: skip
-    return _panel("removing nodes", Group(zones, action), demo.removing.next_step())
-
-
-def _look(cordoned: bool, status: Status | None) -> str:
-    if status in (Status.DRAINED, Status.CONDEMNED, Status.KEPT):
-        return str(status.value)
-    return "draining" if cordoned or status is Status.PLANNED else "serving"
+def _scaling(demo: Demo) -> Panel:
+    return _panel(demo.scaling.name, fleet(demo.scaling), demo.scaling.next_step())
 
 
 def _taking_over(demo: Demo) -> Panel:

@@ -87,7 +87,7 @@ def _note(
         try:
             found: Versioned[Record] = yield "read", ()
             now_s: float = yield "now_s", ()
-            noted, write = _settle(workflow, found.value, news, now_s)
+            noted, write = settle_all(workflow, found.value, news, now_s)
             if write is not None:
                 yield from _commit(found, write, new_id())
             return noted
@@ -99,13 +99,16 @@ def _note(
     raise Busy(f"could not note {news[0][0]} in {NOTE_TRIES_MAX} tries")
 
 
-def _settle(
+def settle_all(
     workflow: Workflow[Record, Seen, Effect],
     record: Record,
     news: Sequence[tuple[Effect, Outcome]],
     now_s: float,
 ) -> tuple[int, Write[Record] | None]:
-    """One after the other on the record that the one before left, until a write is full."""
+    """Settle one after the other, on the record that the one before left, until a write is full.
+
+    How many were settled, and the write; None if there is nothing to note.
+    """
     events: tuple[Event, ...] = ()
     for noted, (effect, outcome) in enumerate(news):
         write = workflow.settle(record, effect, outcome, now_s)

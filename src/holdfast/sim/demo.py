@@ -4,14 +4,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from holdfast.adapters.sqlite import Database, SqliteCapStore, SqliteGroupStore, cluster_store
+from holdfast.adapters.sqlite.inbox import SqliteInbox
 from holdfast.kernel import Logged
 from holdfast.sim.faults import Faults
 from holdfast.sim.gate import Crash, Fate, Kind
-from holdfast.sim.scenarios import Agreeing, Removing, Scenario, TakingOver
+from holdfast.sim.scenarios import Agreeing, Scaling, Scenario, TakingOver
 from holdfast.sim.world import START_S, Call, Process, World
 
 STORY_LINES_MAX = 400
-PARTS = {"tick-": Removing.name, "server-": TakingOver.name, "worker-": Agreeing.name}
+TICK_S = 60.0
+BURST = 9
+SILENT = frozenset({"lockTaken", "lockReleased"})
+"""Events that nobody follows a story for."""
+PARTS = {"tick-": Scaling.name, "server-": TakingOver.name, "worker-": Agreeing.name}
 """Whose processes are whose, by their names."""
 
 
@@ -39,7 +44,9 @@ class Demo:
     def __init__(self, path: str, seed: int, *, faults: bool = True) -> None:
         self.world = World(seed, Faults.swarm(seed) if faults else None)
         self.database = Database(path, now_s=self.world.now_s)
-        self.removing = Removing(self.world, cluster_store(self.database))
+        self.scaling = Scaling(
+            self.world, cluster_store(self.database), SqliteInbox(self.database), tick_s=TICK_S
+        )
         self.taking_over = TakingOver(self.world, SqliteGroupStore(self.database))
         self.agreeing = Agreeing(self.world, SqliteCapStore(self.database, "demo-stream"))
         self.story: list[Line] = []
@@ -55,7 +62,7 @@ class Demo:
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
-        return (self.removing, self.taking_over, self.agreeing)
+        return (self.scaling, self.taking_over, self.agreeing)
 
     @property
     def hours(self) -> float:
@@ -82,6 +89,16 @@ class Demo:
         self.armed = True
         return "the next process that is about to change something will be killed"
 
+    def notice(self) -> str:
+        """The cloud takes some machines back."""
+        self.scaling.strike()
+        return "the cloud takes machines back, in two minutes"
+
+    def burst(self) -> str:
+        """More work than the fleet has room for."""
+        self.scaling.demand.burst(BURST)
+        return f"{BURST} more pods are wanted"
+
     def _notice(self, process: Process, call: Call, fate: Fate) -> None:
         """Follow what goes through the gate: count faults, kill when armed, see who goes on."""
         self.struck += fate is not Fate.WORKS
@@ -100,7 +117,7 @@ class Demo:
 
     def _tell(self, scenario: Scenario, logged: Logged) -> None:
         event = logged.event
-        if event.kind != "lockTaken":
+        if event.kind not in SILENT:
             self.told += 1
             self._add(
                 scenario.name, event.kind, " ".join(filter(None, (event.about, event.reason))), event.at_s

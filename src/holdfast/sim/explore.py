@@ -39,13 +39,15 @@ def explore(
     broken: Callable[[S], str],
     settled: Callable[[S], bool],
     canonical: Callable[[S], S] = lambda state: state,
+    key: Callable[[S], Hashable] = lambda state: state,
     limit: int = 2_000_000,
 ) -> Explored:
     """Visit everything; raise Violation with the shortest path to the first thing that is wrong.
 
-    `canonical` picks one of several states that differ in nothing but names.
+    `canonical` picks one of several states that differ in nothing but names.  `key` is what tells
+    states apart, where there is something quicker than the state itself.
     """
-    number: dict[S, int] = {start: 0}
+    number: dict[Hashable, int] = {key(start): 0}
     came: list[tuple[int, str]] = [(-1, "")]
     depth = [0]
     healthy_into: list[list[int]] = [[]]
@@ -54,7 +56,7 @@ def explore(
     queue = deque([start])
     while queue:
         state = queue.popleft()
-        here = number[state]
+        here = number[key(state)]
         if problem := broken(state):
             raise Violation(f"{problem}\n" + _path(came, here))
         if settled(state):
@@ -62,9 +64,10 @@ def explore(
         for move in moves(state):
             edges += 1
             after = canonical(move.after)
-            there = number.get(after)
+            known_as = key(after)
+            there = number.get(known_as)
             if there is None:
-                there = number[after] = len(came)
+                there = number[known_as] = len(came)
                 came.append((here, move.label))
                 depth.append(depth[here] + 1)
                 healthy_into.append([])

@@ -18,6 +18,7 @@ from itertools import product
 from typing import Any, Generic, TypeVar
 
 from holdfast.kernel import Do, Done, Outcome, Wait, Workflow, Write
+from holdfast.kernel.driver import settle_all
 from holdfast.sim.explore import Move
 
 R = TypeVar("R", bound=Hashable)
@@ -62,20 +63,25 @@ class Rules(Generic[R, W]):
     """Names what a move broke, given the table before and after it."""
     committed: Callable[[Table[R, W], Sequence[str]], W] = lambda table, kinds: table.world
     """The world after a commit that told these kinds: a place to count what is bounded."""
+    now_s: Callable[[W], float] = lambda world: 0.0
+    """What a clock shows in this world."""
+    overtaken_once: bool = False
+    """Whether a hand that is overtaken a second time between reading and looking lets go.  For worlds
+    that are too large with every such hand in them."""
 
 
 def hand_moves(table: Table[R, W], rules: Rules[R, W]) -> Iterator[Move[Table[R, W]]]:
     """Everything that the hands may do next."""
     for n, hand in enumerate(table.hands):
-        if hand.news:
-            yield from _note(table, rules, n, hand)
-        elif hand.ahead is None:
-            yield from _look(table, rules, n, hand)
+        if isinstance(hand.ahead, Do):
+            yield from _do(table, rules, n, hand)
         elif isinstance(hand.ahead, Write):
             label = f"{n} writes {hand.ahead.events[0].kind}"
             yield from commits(put(table, n, IDLE), rules, hand.ahead, label, by=n)
+        elif hand.news:
+            yield from _note(table, rules, n, hand)
         else:
-            yield from _do(table, rules, n, hand)
+            yield from _look(table, rules, n, hand)
         if hand != IDLE:
             yield Move(f"{n} dies", put(table, n, IDLE), healthy=False)
 
@@ -108,7 +114,7 @@ def commits(
     overtaken = [
         (hand, Hand(found=table.record))
         if hand == IDLE and n != by
-        else (IDLE if _is_refused(hand) else hand,)
+        else (IDLE if _is_refused(hand) or (rules.overtaken_once and hand.found is not None) else hand,)
         for n, hand in enumerate(table.hands)
     ]
     for hands in product(*overtaken):
@@ -128,21 +134,20 @@ def judged(before: Table[R, W], rules: Rules[R, W], after: Table[R, W]) -> Table
 
 
 def _note(table: Table[R, W], rules: Rules[R, W], n: int, hand: Hand) -> Iterator[Move[Table[R, W]]]:
-    (effect, outcome), *rest = hand.news
-    write = rules.workflow.settle(table.record, effect, outcome, 0.0)
-    label = f"{n} notes {effect}: {type(outcome).__name__}"
-    left = put(table, n, replace(hand, news=tuple(rest)))
+    noted, write = settle_all(rules.workflow, table.record, hand.news, rules.now_s(table.world))
+    told = "; ".join(f"{effect}: {type(outcome).__name__}" for effect, outcome in hand.news[:noted])
+    left = put(table, n, replace(hand, news=hand.news[noted:]))
     if write is None:
-        yield Move(label, left)
+        yield Move(f"{n} notes {told}", left)
     else:
-        yield from commits(left, rules, write, label, by=n)
+        yield from commits(left, rules, write, f"{n} notes {told}", by=n)
 
 
 def _look(table: Table[R, W], rules: Rules[R, W], n: int, hand: Hand) -> Iterator[Move[Table[R, W]]]:
     overtaken = hand.found is not None
     record = hand.found if overtaken else table.record
     for label, seen, healthy in rules.looks(table, n):
-        ahead = rules.workflow.step(record, seen, 0.0)
+        ahead = rules.workflow.step(record, seen, rules.now_s(table.world))
         if isinstance(ahead, Wait | Done) or (overtaken and isinstance(ahead, Write)):
             if overtaken:
                 yield Move(f"{n} {label} and lets go", put(table, n, IDLE), healthy)
@@ -153,7 +158,8 @@ def _look(table: Table[R, W], rules: Rules[R, W], n: int, hand: Hand) -> Iterato
 
 def _do(table: Table[R, W], rules: Rules[R, W], n: int, hand: Hand) -> Iterator[Move[Table[R, W]]]:
     effect, *rest = hand.ahead.effects
-    left = Hand(ahead=Do(tuple(rest)) if rest else None)
+    ahead = Do(tuple(rest)) if rest else None
     for label, world, outcome, healthy in rules.does(table, effect):
-        after = put(replace(table, world=world), n, replace(left, news=((effect, outcome),)))
+        left = replace(hand, ahead=ahead, news=(*hand.news, (effect, outcome)))
+        after = put(replace(table, world=world), n, left)
         yield Move(f"{n} does {effect}{label}", judged(table, rules, after), healthy)

@@ -1,21 +1,26 @@
 """A whole world from one seed: the three scenarios together, faults, then healing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from holdfast.autoscaler import codec as cluster_codec
+from holdfast.autoscaler.tick import Autoscaler
 from holdfast.sim.faults import Faults
 from holdfast.sim.limits import ItemLimits
 from holdfast.sim.memory import MemoryCaps, MemoryGroups, MemoryItems
-from holdfast.sim.scenarios import Agreeing, Removing, Scenario, TakingOver
+from holdfast.sim.scenarios import Agreeing, Scaling, Scenario, TakingOver, scaling
 from holdfast.sim.world import START_S, World
 
 HEALING_H = 3.0
 """Faults stop, nothing new happens; by the end of this everything must be as it should be."""
 
+SMALL: Final = replace(scaling.SETTINGS, max_workers=6)
+TICK_S, PACE = 240.0, 4.0
+"""A small fleet, looked after every four minutes: thousands of its hours can be lived at every check."""
+
 Workflows = dict[str, Any]
-"""A workflow by scenario's name, in place of the shipped one: for broken variants."""
+"""By scenario's name what it uses in place of the shipped workflow, or shell: for broken variants."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +54,13 @@ def live(
     world = World(seed, Faults.swarm(seed))
     chosen = workflows or {}
     scenarios: tuple[Scenario, ...] = (
-        Removing(
+        Scaling(
             world,
             MemoryItems(cluster_codec.CODEC, limits=ItemLimits(world.now_s)),
-            chosen.get(Removing.name),
+            settings=SMALL,
+            autoscaler=chosen.get(Scaling.name, Autoscaler),
+            tick_s=TICK_S,
+            pace=PACE,
         ),
         TakingOver(world, MemoryGroups(world.now_s), chosen.get(TakingOver.name)),
         Agreeing(world, MemoryCaps(ItemLimits(world.now_s)), chosen.get(Agreeing.name)),

@@ -73,6 +73,7 @@ class MemoryItems(Generic[Record]):
     ) -> Versioned[Record]:
         if self._limits is None:
             return self._commit(subject, found, write, commit_id)
+        self._limits.collide(subject)
         request = (found.version, write)
         done: Versioned[Record] | None = self._limits.recall(commit_id, request)
         if done is None:

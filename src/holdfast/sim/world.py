@@ -8,8 +8,8 @@ gives one history: `digest` is the same whenever a history is.
 
 import heapq
 import zlib
-from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol, TypeVar
@@ -23,6 +23,8 @@ from holdfast.sim.gate import Crash, Fate, Kind, suffer
 T = TypeVar("T")
 START_S = 1_800_000_000.0
 ANSWER_TIMEOUT_S = 8.0
+THREADS_MAX = 32
+FOREVER_S = float("inf")
 
 
 @dataclass(slots=True)
@@ -44,11 +46,23 @@ class Resume(Protocol):
 class Process:
     """One simulated process: it is the clock and the gate of the code that runs in it."""
 
-    def __init__(self, world: "World", name: str, *, phase: Callable[[], str], timeout_s: float) -> None:
+    def __init__(
+        self,
+        world: "World",
+        name: str,
+        *,
+        phase: Callable[[], str],
+        timeout_s: float,
+        lead: "Process | None" = None,
+    ) -> None:
         self.world, self.name, self.phase = world, name, phase
         self.deadline_s = world.now + timeout_s
+        self.lead = lead or self
+        """Itself; for a thread, the process that it belongs to and dies with."""
         self.alive = True
         self.killed = False
+        self.threads, self.waits = 0, False
+        """How many threads it has, and whether it waits for them."""
         self.resume: Resume
 
     def now_s(self) -> float:
@@ -68,6 +82,25 @@ class Process:
 
     def sleep_async(self, seconds: float) -> Awaitable[None]:
         return _Asked(Call("sleep", None, lambda: None, delay_s=seconds))
+
+    def together(self, calls: Sequence[Callable[[], T]], width: int = THREADS_MAX) -> Sequence[T]:
+        """Make the calls side by side, as that many threads would; the world decides their order."""
+        if len(calls) < 2:
+            return [call() for call in calls]
+        answers: dict[int, T] = {}
+        left = deque(enumerate(calls))
+
+        def work(_: object) -> None:
+            while left:
+                n, call = left.popleft()
+                answers[n] = call()
+
+        hub = getcurrent().parent
+        assert hub is not None
+        for _ in range(min(width, len(calls))):
+            self.world.fork(self, greenlet(work, hub))
+        self._switch(Call("wait for threads", None, lambda: None, delay_s=FOREVER_S))
+        return [answers[n] for n in range(len(calls))]
 
     def kill(self) -> None:
         """SIGKILL: it dies at the call it is waiting for."""
@@ -98,7 +131,7 @@ class World:
         self.processes: dict[Process, None] = {}
         self.on_call: Callable[[Process, Call, Fate], None] | None = None
         """Sees every call just before it is carried out; may raise Crash to end the process there."""
-        self._queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._queue: list[tuple[float, int, Callable[..., object], tuple[Any, ...]]] = []
         self._pushed = 0
         self._ids = 0
 
@@ -109,11 +142,11 @@ class World:
         self._ids += 1
         return f"{self.seed}-{self._ids}"
 
-    def after(self, seconds: float, then: Callable[..., None], *arguments: Any) -> None:
+    def after(self, seconds: float, then: Callable[..., object], *arguments: Any) -> None:
         self._pushed += 1
         heapq.heappush(self._queue, (self.now + seconds, self._pushed, then, arguments))
 
-    def every(self, seconds: float, then: Callable[[], None]) -> None:
+    def every(self, seconds: float, then: Callable[[], object]) -> None:
         """Again and again, a little unevenly."""
 
         def again() -> None:
@@ -145,11 +178,14 @@ class World:
 
         running = greenlet(body)
 
-        def resume(answer: Any = None, error: BaseException | None = None) -> Call | None:
-            call: Call | None = running.throw(error) if error else running.switch(answer)
-            return call
+        return self._begin(process, _resuming(running))
 
-        return self._begin(process, resume)
+    def fork(self, lead: Process, running: greenlet) -> None:
+        """Start a thread of a process."""
+        lead.threads += 1
+        thread = Process(self, lead.name, phase=lead.phase, timeout_s=0.0, lead=lead)
+        thread.deadline_s = lead.deadline_s
+        self._begin(thread, _resuming(running))
 
     def spawn_async(
         self,
@@ -180,13 +216,18 @@ class World:
 
     def _continue(self, process: Process, answer: Any = None, error: BaseException | None = None) -> None:
         """Let a process run to its next call."""
+        died = False
         try:
             call = process.resume(answer, error)
         except (Crash, HoldfastError):
-            call = None  # it died, or it gave up: somebody else will go on
+            call, died = None, True  # it died, or it gave up: somebody else will go on
         if call is None:
             process.alive = False
             del self.processes[process]
+            if process.lead is not process:
+                self._thread_ended(process.lead, died)
+        elif call.delay_s == FOREVER_S:
+            process.waits = True  # the last of its threads lets it go on
         elif call.kind is None:
             self.after(call.delay_s, self._answer, process, call, Fate.WORKS)
         else:
@@ -194,6 +235,16 @@ class World:
             if fate is not Fate.WORKS:
                 self.suffered[process.phase(), fate.value] += 1
             self.after(self._latency_s(fate), self._answer, process, call, fate)
+
+    def _thread_ended(self, lead: Process, died: bool) -> None:
+        """One that dies takes its process with it, and that all the others."""
+        lead.threads -= 1
+        if lead.waits and died:
+            lead.waits, lead.killed = False, True
+            self._continue(lead, error=Crash("killed"))
+        elif lead.waits and not lead.threads:
+            lead.waits = False
+            self._continue(lead)
 
     def _latency_s(self, fate: Fate) -> float:
         if fate is Fate.SLOW:
@@ -204,7 +255,7 @@ class World:
 
     def _answer(self, process: Process, call: Call, fate: Fate) -> None:
         """Carry the call out, and let the process know."""
-        if process.killed or self.now > process.deadline_s:
+        if process.lead.killed or self.now > process.deadline_s:
             self._continue(process, error=Crash("killed"))
             return
         self.digest = zlib.crc32(
@@ -221,3 +272,11 @@ class World:
                 self._continue(process, error=error)
         else:
             self._continue(process, answer)
+
+
+def _resuming(running: greenlet) -> Resume:
+    def resume(answer: Any = None, error: BaseException | None = None) -> Call | None:
+        call: Call | None = running.throw(error) if error else running.switch(answer)
+        return call
+
+    return resume

@@ -1,7 +1,5 @@
 """A machine that has just joined: Prometheus knows it for less long than the window of a rate."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from holdfast.adapters.prometheus import Prometheus as Adapter
@@ -14,7 +12,7 @@ LONG_S = 600
 
 
 @pytest.fixture
-def first(watched: Watched) -> Iterator[Load]:
+def first(watched: Watched) -> Load:
     """The first load that anybody can tell, of a machine that idles."""
     watched.cluster.add_node("i-1")
     adapter = Adapter(watched.prometheus.endpoint, rate_s=LONG_S)
@@ -25,7 +23,7 @@ def first(watched: Watched) -> Iterator[Load]:
         return seen[-1].cpu is not None
 
     wait_until(is_told, "the load of a new machine is told")
-    yield seen[-1]
+    return seen[-1]
 
 
 def test_a_new_machine_is_not_busy_for_the_time_it_did_not_exist(first: Load) -> None:

@@ -1,0 +1,274 @@
+"""Several hands on the small fleet: everything that they, the cloud and the clock may do next."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+
+from holdfast.autoscaler.ports import (
+    Admit,
+    CordonNode,
+    DeleteNode,
+    Drain,
+    Drained,
+    Effect,
+    ForgetNotices,
+    LaunchInstances,
+    Refusal,
+    Refused,
+)
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.sight import Sight
+from holdfast.autoscaler.workflow import Ahead
+from holdfast.cloud import Notice, NoticeKind, State
+from holdfast.kernel import Do, Happened, Workflow
+from holdfast.sim.explore import Explored, Move, explore
+from holdfast.sim.interleave import IDLE, Doing, Hand, Rules, Seeing, Table, hand_moves
+from tests.model import rules
+from tests.model.fleet import Machine, World, booted, later, noticed, perform, sight, taken_back
+from tests.model.quiet import Quiet, Whole, told_apart
+
+JUMP_S = 700
+"""Longer than a listing lags and than a machine has to join; who slept so long neither evicts nor admits."""
+
+
+NEVER_NOTED = (Admit, CordonNode, DeleteNode, ForgetNotices)
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The world, what may still befall it, and what an old listing shows."""
+
+    world: World
+    old: tuple[Machine, ...]
+    begun: int = 0
+    refusals: int = 0
+    """Launches that may still be refused for want of capacity, and so on."""
+    reclaims: int = 0
+    jumps: int = 0
+    blocks: int = 0
+    loads: tuple[int, ...] = ()
+    """What the load will want, one after the other."""
+    coming: tuple[tuple[str, NoticeKind], ...] = ()
+    """Notices that may arrive, each once and in any order."""
+    taken: int = 0
+    """Machines that the cloud has taken."""
+
+    @property
+    def counts(self) -> tuple[object, ...]:
+        return (
+            self.begun,
+            self.refusals,
+            self.reclaims,
+            self.jumps,
+            self.blocks,
+            self.loads,
+            self.coming,
+            self.taken,
+        )
+
+
+Here = Table[Cluster, Around]
+
+
+def start(world: World, *, hands: int, cluster: Cluster | None = None, **around: object) -> Here:
+    make = Around(world, world.machines, **around)  # type: ignore[arg-type]
+    return Table(cluster or Cluster(), make, (IDLE,) * hands)
+
+
+def search(
+    whole: Whole, first: Here, settings: Settings, *, overtaken_once: bool = True, limit: int = 2_000_000
+) -> Explored:
+    """Visit everything; every record and world must also end well once nothing fails any more."""
+    numbers, whole = Numbers(), told_apart(whole)
+    sights, quiet = Sights(numbers), Quiet(whole, settings)
+    checked: set[tuple[int, int]] = set()
+    way: Rules[Cluster, Around] = Rules(
+        remembering(whole, numbers),
+        lambda table, n: _looks(table, sights),
+        _does,
+        lambda before, after: _judge(before, after, settings),
+        _committed,  # type: ignore[arg-type]
+        lambda around: float(around.world.now),
+        overtaken_once,
+    )
+
+    def broken(table: Here) -> str:
+        pair = (numbers(table.record), numbers(table.world.world))
+        if table.broken or pair in checked:
+            return table.broken
+        checked.add(pair)
+        problem = quiet(table.record, table.world.world)
+        return f"never settles: {problem}" if problem else ""
+
+    return explore(
+        first,
+        lambda table: _moves(table, way),
+        broken=broken,
+        settled=lambda table: True,
+        key=numbers.table,
+        limit=limit,
+    )
+
+
+class Numbers:
+    """A number for each value.  The same object is not looked into twice: records are deep."""
+
+    def __init__(self) -> None:
+        self._of: dict[Hashable, int] = {}
+        self._of_object: dict[int, int] = {}
+        self._alive: list[object] = []
+
+    def __call__(self, value: Hashable) -> int:
+        known = self._of_object.get(id(value))
+        if known is None:
+            known = self._of.setdefault(value, len(self._of))
+            self._of_object[id(value)] = known
+            self._alive.append(value)  # or its id would be another's before long
+        return known
+
+    def table(self, table: Here) -> Hashable:
+        """Hands are alike: only which states they are in matters, not which hand is in which."""
+        around = table.world
+        return (
+            self(table.record),
+            self(around.world),
+            self(around.old),
+            around.counts,
+            tuple(sorted(self._hand(hand) for hand in table.hands)),
+            table.broken,
+        )
+
+    def _hand(self, hand: Hand) -> tuple[int, ...]:
+        """News that nobody notes make no difference."""
+        news = (one for pair in hand.news if not isinstance(pair[0], NEVER_NOTED) for one in pair)
+        return (self(hand.found), self(hand.ahead), *(self(one) for one in news))
+
+
+class Sights:
+    """What was seen once need not be joined up again."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self._numbers = numbers
+        self._seen: dict[tuple[int, int, str], Sight] = {}
+
+    def __call__(self, world: World, listed: tuple[Machine, ...], me: str) -> Sight:
+        key = (self._numbers(world), self._numbers(listed), me)
+        found = self._seen.get(key)
+        if found is None:
+            found = self._seen[key] = sight(world, me, listed=listed)
+        return found
+
+
+def remembering(whole: Whole, numbers: Numbers) -> Whole:
+    """The same workflow; a step that was taken before is not thought through again."""
+    taken: dict[tuple[int, int], tuple[Sight, Ahead]] = {}
+
+    def step(cluster: Cluster, seen: Sight, now_s: float) -> Ahead:
+        key = (numbers(cluster), id(seen))
+        known = taken.get(key)
+        if known is None or known[0] is not seen:
+            known = taken[key] = (seen, whole.step(cluster, seen, now_s))
+        return known[1]
+
+    return Workflow(step, whole.settle)
+
+
+def _looks(table: Here, sights: Sights) -> Iterator[Seeing]:
+    around = table.world
+    me = f"t{around.begun}"
+    yield "looks", sights(around.world, around.world.machines, me), True
+    if around.old != around.world.machines:
+        yield "looks at an old listing", sights(around.world, around.old, me), False
+
+
+def _does(table: Here, effect: Effect) -> Iterator[Doing[Around]]:
+    around = table.world
+    if isinstance(effect, LaunchInstances) and around.refusals:
+        token = effect.launch.token(effect.action_id)
+        if all(m.token != token for m in around.world.machines):
+            left = replace(around, refusals=around.refusals - 1)
+            yield ", refused", left, Happened(Refused(Refusal.CAPACITY, "none")), False
+    if isinstance(effect, Drain) and around.blocks and not effect.deadline_s:
+        left = replace(around, blocks=around.blocks - 1)
+        yield ", blocked", left, Happened(Drained("a pod that must stay")), False
+    world, answer = perform(around.world, effect)
+    yield "", replace(around, world=world), Happened(answer), True
+
+
+def _judge(before: Here, after: Here, settings: Settings) -> str:
+    world = after.world.world
+    if before.record is not after.record:
+        broken = rules.commit_breaks(before.record, after.record, world, settings, taken=after.world.taken)
+        return broken or rules.too_many(after.record, world, settings)
+    effect = _just_done(before, after)
+    broken = rules.effect_breaks(before.record, before.world.world, effect) if effect else ""
+    return broken or rules.world_breaks(world)
+
+
+def _just_done(before: Here, after: Here) -> Effect | None:
+    """The effect that a hand has carried out between these two."""
+    for was, now in zip(before.hands, after.hands, strict=True):
+        if isinstance(was.ahead, Do) and was.ahead is not now.ahead:
+            effect: Effect = was.ahead.effects[0]
+            return effect
+    return None
+
+
+def _committed(table: Here, kinds: list[str]) -> Around:
+    around, world = table.world, table.world.world
+    if world.brisk and "doomed" in kinds and world.inbox:
+        around = replace(around, world=replace(world, inbox=frozenset()))  # all are folded in at once
+    begun = kinds.count("beginScaleUp") + kinds.count("beginScaleDown")
+    return replace(around, begun=around.begun + begun) if begun else around
+
+
+def _moves(table: Here, way: Rules[Cluster, Around]) -> Iterator[Move[Here]]:
+    yield from hand_moves(table, way)
+    around, world = table.world, table.world.world
+    for m in world.machines:
+        if m.state is State.PENDING:
+            yield _befalls(table, f"{m.instance_id} boots", replace(around, world=booted(world)))
+            break
+    for m in world.alive:
+        if around.reclaims or m.dies_s:
+            left = around.reclaims - (0 if m.dies_s else 1)
+            gone = replace(
+                around, world=taken_back(world, m.instance_id), reclaims=left, taken=around.taken + 1
+            )
+            yield _befalls(table, f"the cloud takes {m.instance_id}", gone)
+    for n, (instance_id, kind) in enumerate(around.coming):
+        rest = (*around.coming[:n], *around.coming[n + 1 :])
+        deadline_s = world.now + 120 if kind is NoticeKind.INTERRUPTION else 0
+        told = noticed(world, Notice(instance_id, kind, world.now, deadline_s))
+        yield _befalls(table, f"{kind} of {instance_id}", replace(around, world=told, coming=rest))
+    for wanted in around.loads[:1]:
+        turned = replace(around, world=replace(world, wanted=wanted), loads=around.loads[1:])
+        yield _befalls(table, f"the load wants {wanted}", turned)
+    if around.jumps:
+        yield _sleep(table)
+
+
+def _befalls(table: Here, label: str, around: Around) -> Move[Here]:
+    return Move(label, replace(table, world=around), healthy=False)
+
+
+def _sleep(table: Here) -> Move[Here]:
+    around = table.world
+    world = later(around.world, JUMP_S)
+    dead = len(around.world.alive) - len(world.alive)
+    then = replace(around, world=world, old=world.machines, jumps=around.jumps - 1, taken=around.taken + dead)
+    hands = tuple(_overslept(hand) for hand in table.hands)
+    return Move("a long time passes", replace(table, world=then, hands=hands), healthy=False)
+
+
+def _overslept(hand: Hand) -> Hand:
+    """Evictions and admissions fence themselves by time; a cordon does not."""
+    if not isinstance(hand.ahead, Do):
+        return hand
+    left: list[Effect] = []
+    for effect in hand.ahead.effects:
+        if isinstance(effect, Drain):
+            left.append(CordonNode(effect.instance_id, effect.action_id))
+        elif not isinstance(effect, Admit):
+            left.append(effect)
+    return replace(hand, ahead=Do(tuple(left)) if left else None)

@@ -1,0 +1,39 @@
+"""A campaign that must end as if nobody had been killed."""
+
+from random import Random
+
+from tests.proof import prove
+from tools.endure.campaign import FEW, MANY, Campaign
+from tools.endure.ground import FLOOR, Ground
+from tools.endure.phase import HUNTED
+from tools.endure.shells import Shell
+
+KILLS, IN_EACH_PHASE = 50, 5
+ROUNDS_MAX = 8
+
+
+def assert_survives(ground: Ground, shell: Shell, seed: int) -> None:
+    """Load comes and goes until the shell was killed often enough; then everything is accounted for."""
+    campaign = Campaign(ground, shell, Random(seed), tell=print)
+    try:
+        campaign.begin()
+        while missing := campaign.short_of(KILLS, IN_EACH_PHASE):
+            assert campaign.rounds < ROUNDS_MAX, f"too few kills: {missing}"
+            campaign.round()
+            assert campaign.problems == [], "\n".join(campaign.problems)
+    finally:
+        campaign.stop()
+    books = campaign.books()
+    assert len(books.alive) == FLOOR
+    assert campaign.most_workers * 25 >= MANY > FEW, "the load never needed more than the floor"
+    assert campaign.warned == campaign.rounds >= 1
+    prove(
+        "kill9",
+        f"autoscaler, {shell.name}",
+        kills=campaign.kills.total(),
+        inside_a_commit=0,
+        phases={str(phase): campaign.kills[phase] for phase in HUNTED},
+        rounds=campaign.rounds,
+        launched=len(books.machines),
+        asked_again=books.repeated,
+    )

@@ -1,0 +1,92 @@
+"""Five hundred spot notices within a minute, under the limits of the real services."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast.sim.machine import Machine
+from tests.proof import prove
+from tests.sim.storm import Queue, Storm, over_eventbridge
+from tests.sim.variant_shell import shell_without
+
+Arrive = Callable[[Storm, Machine], None]
+WAYS: dict[str, Callable[[], Arrive]] = {
+    "one invocation each, over EventBridge": lambda: over_eventbridge,
+    "SQS batches of ten": Queue,
+}
+
+
+def after_the_storm(storm: Storm, arrive: Arrive) -> Storm:
+    storm.strike(arrive)
+    storm.run(480)
+    return storm
+
+
+def told(storm: Storm, kind: str) -> Counter[str]:
+    return Counter(logged.event.about for logged in storm.scaling.events(0) if logged.event.kind == kind)
+
+
+def everybody_was_served(storm: Storm, replacements: int | None = None) -> None:
+    victims = {machine.instance_id for machine in storm.victims}
+    assert replacements in (None, storm.launched()), "one replacement each"
+    assert not storm.undrained, "all were empty when they died"
+    assert set(storm.judge.cordoned) == victims, "nobody else was cordoned"
+    assert set(storm.judge.cordoned.values()) == {1}, "none was touched twice"
+    assert set(storm.judge.asked.values()) == {1}, "no pod was asked to leave twice"
+    assert told(storm, "doomed") == told(storm, "drained") == Counter(victims)
+    assert not storm.touched_strangers()
+    assert not storm.judge.accidents, storm.judge.accidents[:5]
+    assert not storm.cluster.waiting, "every pod runs again"
+    assert not storm.scaling.record.doomed
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_five_hundred_of_six_hundred_nodes_are_taken_back(way: str) -> None:
+    """The fleet is full: every one that leaves is needed, and gets one replacement."""
+    storm = after_the_storm(Storm(seed=1, nodes=600, victims=500), WAYS[way]())
+
+    everybody_was_served(storm, replacements=500)
+    assert len(storm.cloud.alive()) == 600
+    commits = storm.store.limits.commits
+    assert commits < 400, "a batch is one commit, not a notice"
+    prove("storm", f"500 notices: {way}", commits=commits, record_bytes=storm.store.limits.bytes_max)
+
+
+def test_only_those_that_the_fleet_needs_are_replaced() -> None:
+    """One pod a node, three would fit: twenty that stay have room for sixty."""
+    storm = after_the_storm(Storm(seed=2, nodes=60, victims=40, pods_a_node=1), over_eventbridge)
+
+    everybody_was_served(storm)
+    assert told(storm, "notReplaced").total() + storm.launched() == 40
+    assert storm.launched() < 10
+
+
+SHELLS: dict[str, tuple[str, dict[str, str], str]] = {
+    "A6: whether a doomed node is replaced is decided anew by whoever comes": (
+        "interruption",
+        {"if not doom.replacement and (doom.kind": "if (doom.kind"},
+        "one replacement each",
+    ),
+    "H11: one commit for each notice": (
+        "interruption",
+        {
+            "if len(events) == EVENTS_MAX:\n            break\n    return Write(replace(cluster, doomed=": (
+                "if len(events) == 1:\n            break\n    return Write(replace(cluster, doomed="
+            )
+        },
+        "all were empty when they died",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", SHELLS)
+def test_the_storm_is_too_much_for(title: str) -> None:
+    part, changes, complaint = SHELLS[title]
+    shell: Any = shell_without(part, changes)
+    storm = after_the_storm(Storm(seed=1, nodes=240, victims=200, shell=shell), over_eventbridge)
+
+    with pytest.raises(AssertionError, match=complaint):
+        everybody_was_served(storm, replacements=200)
+    prove("variant", title, caught_by="a storm of notices")

@@ -1,0 +1,186 @@
+"""Rounds of load that comes and goes, with a spot notice in the middle, and kills all the while."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from holdfast.autoscaler.codec import SUBJECT
+from holdfast.autoscaler.record import Cluster
+from tools.endure import account
+from tools.endure.books import Books, Ledger
+from tools.endure.courier import Courier
+from tools.endure.fleet import add_strangers, is_strange
+from tools.endure.ground import CLUSTER, FLOOR, Ground
+from tools.endure.hunt import Hunt
+from tools.endure.load import Late
+from tools.endure.phase import HUNTED, Phase, phase_of
+from tools.endure.shells import Shell
+
+FEW, MANY = 20, 200
+LOOK_EVERY_S = 0.02
+CHECK_EVERY_S = 0.5
+ROUND_TIMEOUT_S = 300.0
+WARNING_S = 25.0
+SETTLING_S = 8.0
+"""After the load was changed, so long the budget's own figures may lag behind."""
+
+QUOTA = {
+    Phase.IDLE: 1,
+    Phase.INTENDED: 4,
+    Phase.JOINING: 4,
+    Phase.DRAINING: 4,
+    Phase.TERMINATING: 3,
+    Phase.DOOMED: 3,
+    Phase.DYING: 1,
+}
+
+Tell = Callable[[str], None]
+
+
+@dataclass
+class Campaign:
+    ground: Ground
+    shell: Shell
+    dice: Random
+    tell: Tell = lambda line: None
+    quota: dict[Phase, int] = field(default_factory=lambda: dict(QUOTA))
+    problems: list[str] = field(default_factory=list)
+    rounds: int = 0
+    warned: int = 0
+    most_workers: int = 0
+
+    def __post_init__(self) -> None:
+        self._ledger = Ledger(self.ground.site.ec2, self.ground.store, CLUSTER)
+        self.hunt = Hunt(self.ground.store, self.shell, self.dice, self.quota, self._ledger.calls)
+        self.courier = Courier(self.ground.site.ec2, self.shell)
+        self._quiet_until_s = 0.0
+
+    @property
+    def kills(self) -> Counter[Phase]:
+        return self.hunt.kills
+
+    @property
+    def launched(self) -> int:
+        return len(self._ledger.known.machines)
+
+    def short_of(self, kills: int, each: int) -> list[str]:
+        """What is missing to so many kills, and so many in each phase that matters."""
+        missing = [f"{phase}: {self.kills[phase]} of {each}" for phase in HUNTED if self.kills[phase] < each]
+        return missing + ([f"{self.kills.total()} of {kills}"] if self.kills.total() < kills else [])
+
+    def begin(self) -> None:
+        """From nothing to the floor, with a small load on it, and a stranger among the nodes."""
+        add_strangers(self.ground.site, 1)
+        self.ground.load.create(FEW)
+        self._drive(lambda record: self._is_at_rest(record, FEW), "the floor is reached")
+
+    def round(self) -> None:
+        """Up, down, a notice in the middle; then everything must be at rest again."""
+        self.rounds += 1
+        self.hunt.begin_round()
+        self._scale(MANY)
+        self._drive(lambda record: self._is_at_rest(record, MANY), f"all {MANY} pods run")
+        self._judge_heights()
+        self._scale(FEW)
+        self._drive(lambda record: phase_of(record) is Phase.DRAINING, "the fleet begins to shrink")
+        self._warn_one()
+        self._drive(lambda record: self._is_low(record), f"{FLOOR} workers are left")
+        self.problems += [*self._found(), *([self.courier.problem] if self.courier.problem else [])]
+        self.tell(self._line())
+
+    def stop(self) -> None:
+        self.courier.stop()
+        self.shell.stop()
+
+    def _scale(self, replicas: int) -> None:
+        self._quiet_until_s = time.monotonic() + SETTLING_S
+        self.ground.load.scale(replicas)
+
+    def _drive(self, holds: Callable[[Cluster], bool], what: str) -> None:
+        """Let it live, and kill it now and then, until this holds."""
+        deadline_s = time.monotonic() + ROUND_TIMEOUT_S
+        check_s = 0.0
+        while True:
+            record = self.hunt.turn()
+            if time.monotonic() >= check_s:
+                self._watch(record)
+                if holds(record):
+                    return
+                check_s = time.monotonic() + CHECK_EVERY_S
+            if time.monotonic() > deadline_s:
+                raise Late(f"not within {ROUND_TIMEOUT_S:.0f} s: {what}\n{record}\n{self.shell.log()}")
+            time.sleep(LOOK_EVERY_S)
+
+    def _watch(self, record: Cluster) -> None:
+        """What must hold at every moment, and cannot be read from a log afterwards."""
+        self.most_workers = max(self.most_workers, record.worker_count)
+        if record.doomed:
+            # Pods of a machine that dies are moved whatever a budget says.
+            self._quiet_until_s = time.monotonic() + WARNING_S
+        shrinks = record.scale_down is not None and time.monotonic() > self._quiet_until_s
+        if shrinks and not self.ground.load.budget_kept():
+            self.problems.append(f"round {self.rounds}: fewer pods are healthy than the budget demands")
+
+    def _is_at_rest(self, record: Cluster, pods: int) -> bool:
+        if phase_of(record) is not Phase.IDLE or record.doomed or record.strays:
+            return False
+        return self.ground.load.running() == pods and not [*self._restless()]
+
+    def _is_low(self, record: Cluster) -> bool:
+        return self._is_at_rest(record, FEW) and sum(self._alive_by_zone().values()) == FLOOR
+
+    def _restless(self) -> Iterable[str]:
+        return account.nodes_are_at_rest(self._workers(), self.books())
+
+    def _judge_heights(self) -> None:
+        by_zone = self._alive_by_zone()
+        if max(by_zone.values()) - min(by_zone[zone] for zone in self.ground.site.subnets) > 1:
+            self.problems.append(f"round {self.rounds}: zones are not balanced: {dict(by_zone)}")
+
+    def _alive_by_zone(self) -> Counter[str]:
+        return Counter(machine.zone for machine in self.books().alive.values())
+
+    def _warn_one(self) -> None:
+        """A notice for a worker that is not leaving anyway."""
+        record = self.ground.store.read(SUBJECT).value
+        leaving = {t.instance_id for t in record.scale_down.targets} if record.scale_down else set[str]()
+        leaving |= {one.instance_id for one in record.condemned}
+        victim = self.dice.choice(sorted(set(self.books().alive) - leaving))
+        self.ground.site.ec2.interrupt(victim, in_s=WARNING_S)
+        self.warned += 1
+
+    def books(self) -> Books:
+        return self._ledger.books()
+
+    def _workers(self) -> list[dict[str, Any]]:
+        return [node for node in self._nodes() if not is_strange(node)]
+
+    def _nodes(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.ground.site.cluster.request("GET", "/api/v1/nodes").ok()["items"]
+        return found
+
+    def _found(self) -> list[str]:
+        """Everything that is wrong with the books so far."""
+        version, books = self.ground.store.read(SUBJECT).version, self.books()
+        found = [
+            *account.launches_are_recorded(books),
+            *account.ends_are_condemned(books),
+            *account.floors_are_kept(books, FLOOR),
+            *account.nodes_are_at_rest(self._workers(), books),
+            *account.log_is_whole(books.logged, version),
+            *account.warnings_are_heard(books),
+            *account.others_are_let_be(books, filter(is_strange, self._nodes())),
+        ]
+        return [f"round {self.rounds}: {problem}" for problem in found]
+
+    def _line(self) -> str:
+        books = self.books()
+        ended = sum(machine.ended_by_us for machine in books.machines.values())
+        return (
+            f"round {self.rounds}: {self.kills.total()} kills, {len(books.machines)} launched,"
+            f" {ended} ended, {self.warned} taken back, {books.repeated} launches asked for again,"
+            f" {len(self.problems)} problems"
+        )

@@ -1,0 +1,212 @@
+"""The two ways in which the autoscaler lives, each with processes that can be killed.
+
+A shell goes on by itself until it is stopped.  What the cloud tells reaches it the way that it
+would in life.
+"""
+
+import json
+import os
+import signal
+import sys
+import sysconfig
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.eventbridge import notices_of
+from tools.endure.ground import Ground
+from tools.endure.load import wait
+from tools.parts.catalog.lambda_runtime import PART as LAMBDA
+from tools.parts.running import Running
+
+SOURCE = Path(__file__).parents[2] / "src"
+EVERY_S = 1.0
+FUNCTION_TIMEOUT_S = 30
+SCHEDULED = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
+
+EventBridge = Mapping[str, Any]
+"""An event in EventBridge's own JSON."""
+
+
+class Shell(ABC):
+    name: str
+
+    @abstractmethod
+    def kill(self) -> bool:
+        """SIGKILL a process that works for it; whether there was one.  Another one follows."""
+
+    @abstractmethod
+    def tell(self, events: Sequence[EventBridge]) -> None:
+        """These events have come.  Returns when they are kept."""
+
+    @abstractmethod
+    def log(self) -> str:
+        """The end of what it printed."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it, and all that it started.  Twice is once; it ends with its ground at the latest."""
+
+
+class LoopShell(Shell):
+    """`holdfast autoscaler run`.  Notices are put into its inbox by somebody else."""
+
+    name = "loop"
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground, self._running = ground, Running("autoscaler")
+        ground.closing.callback(self.stop)
+        self._settings = ground.write_settings()
+        self._start()
+
+    def _start(self) -> None:
+        program = Path(sys.executable).parent / "holdfast"
+        words = ["autoscaler", "run", "--config", str(self._settings), "--every", str(EVERY_S)]
+        self._running.start(self.name, [program, *words, "--create-tables"], env=self._ground.environment)
+
+    def kill(self) -> bool:
+        self._running.kill(self.name)
+        self._start()
+        return True
+
+    def tell(self, events: Sequence[EventBridge]) -> None:
+        self._ground.inbox.put([notice for event in events for notice in notices_of(event).notices])
+
+    def log(self) -> str:
+        return self._running.tail(self.name, 60)
+
+    def stop(self) -> None:
+        self._running.stop()
+
+
+class LambdaShell(Shell):
+    """`holdfast.lambda_handler.handler` in AWS's own runtime, in two environments that overlap.
+
+    One is invoked by the schedule.  The other gets the events: one by one, or in batches from a
+    queue, and some of them twice.
+    """
+
+    name = "lambda"
+
+    def __init__(self, ground: Ground) -> None:
+        ground.store.read("cluster")  # makes the tables: a function has no right to
+        self._stopping = threading.Event()
+        self._scheduled, self._called = Environment(ground), Environment(ground)
+        self._deliveries = 0
+        self._schedule = threading.Thread(target=self._invoke_for_ever, daemon=True)
+        self._schedule.start()
+        ground.closing.callback(self.stop)
+
+    def _invoke_for_ever(self) -> None:
+        while not self._stopping.is_set():
+            self._scheduled.invoke(SCHEDULED)
+            self._stopping.wait(EVERY_S)
+
+    def kill(self) -> bool:
+        """The busy one rather than the other.  The emulator lives on, as the service does."""
+        both = sorted((self._called, self._scheduled), key=lambda each: not each.is_busy)
+        return any(each.kill() for each in both)
+
+    def tell(self, events: Sequence[EventBridge]) -> None:
+        """Again and again until it was answered: whoever delivers for AWS does the same."""
+        self._deliveries += 1
+        sent = list(events) if self._deliveries % 2 else [as_batch([*events, events[0]])]
+        for event in sent:
+            wait(partial(self._is_taken, event), "an event is answered", timeout_s=120)
+
+    def _is_taken(self, event: EventBridge) -> bool:
+        answer = self._called.invoke(event)
+        return self._stopping.is_set() or ("errorType" not in answer and not answer.get("batchItemFailures"))
+
+    def log(self) -> str:
+        return "\n".join(f"--- {each.log()}" for each in (self._scheduled, self._called))
+
+    def stop(self) -> None:
+        self._stopping.set()
+        for each in (self._scheduled, self._called):
+            each.stop()
+        self._schedule.join(FUNCTION_TIMEOUT_S)
+
+
+class Environment:
+    """One execution environment of the function: the emulator, and the runtime that it starts anew."""
+
+    def __init__(self, ground: Ground, *, timeout_s: int = FUNCTION_TIMEOUT_S, **settings: object) -> None:
+        self._function = LAMBDA.start(
+            "holdfast.lambda_handler.handler",
+            [SOURCE, sysconfig.get_paths()["purelib"]],
+            ground.settings_environment(**settings),
+            timeout_s=timeout_s,
+        )
+        ground.closing.callback(self.stop)
+        self.is_busy = False
+        self.answers: list[Any] = []
+
+    def invoke(self, event: EventBridge) -> Any:
+        self.is_busy = True
+        try:
+            answer = self._function.invoke(event)
+        except (OSError, json.JSONDecodeError) as error:
+            answer = {"errorType": type(error).__name__, "errorMessage": str(error)}
+        finally:
+            self.is_busy = False
+        self.answers = [*self.answers[-9:], answer]
+        return answer
+
+    def kill(self) -> bool:
+        pid = self._runtime()
+        if pid is None:
+            return False
+        os.kill(pid, signal.SIGKILL)
+        wait(lambda: not _is_alive(pid), f"process {pid} is dead", timeout_s=10, every_s=0.005)
+        return True
+
+    def log(self) -> str:
+        return "\n".join([self._function.log()[-6_000:], *map(str, self.answers)])
+
+    def stop(self) -> None:
+        self._function.stop()
+
+    def _runtime(self) -> int | None:
+        """The emulator's child, which alone of the two is a Python."""
+        folder = str(self._function.running.folder)
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            words = _words(entry)
+            if words[0].endswith("python") and "awslambdaric" in words and _folder(entry) == folder:
+                return int(entry)
+        return None
+
+
+def as_batch(events: Sequence[EventBridge]) -> EventBridge:
+    """As a queue hands them to a function."""
+    return {
+        "Records": [
+            {"messageId": str(uuid.uuid4()), "eventSource": "aws:sqs", "body": json.dumps(event)}
+            for event in events
+        ]
+    }
+
+
+def _words(pid: str) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+    except OSError:
+        return [""]
+
+
+def _folder(pid: str) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
