@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check fix bench parts real cluster endure lock clean
+.PHONY: help up test check fix bench parts real kills cluster endure lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 12
@@ -38,7 +38,10 @@ parts: $(READY) ## install the real outside systems that tests/real needs (ONLY=
 	@$(BIN)/python -m tools.parts install $(ONLY)
 
 real: $(READY) ## run tests/real against the real systems; an absent one is a failure, with its fix
-	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/real $(ARGS)
+	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/real/autoscaler tests/real $(ARGS)
+
+kills: $(READY) ## the autoscaler on the real systems, killed fifty times in each of its shells (minutes)
+	@HOLDFAST_REAL=1 $(BIN)/python -m pytest tests/real/autoscaler $(ARGS)
 
 cluster: $(READY) ## a real control plane with KWOK, and EC2, to play with until Ctrl-C
 	@$(BIN)/python -m tools.parts install kubernetes kwok kubectl ec2

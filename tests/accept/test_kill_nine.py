@@ -115,7 +115,7 @@ def overwrite(path: str, at: Callable[[int], int]) -> None:
     Path(path).write_bytes(content)
 
 
-@pytest.mark.parametrize("at", [lambda size: 100, lambda size: size - 64], ids=["first page", "last page"])
+@pytest.mark.parametrize("at", [lambda size: 100, lambda size: size - 4096], ids=["first page", "last page"])
 def test_overwritten_pages_are_seen(
     grown: tuple[str, list[Acknowledged], set[str]], at: Callable[[int], int]
 ) -> None:

@@ -3,7 +3,17 @@
 import math
 from typing import Any
 
-from holdfast.autoscaler.record import Cluster, Cordon, ScaleDown, ScaleUp, Skip, Status, Target, Tombstone
+from holdfast.autoscaler.record import (
+    Cluster,
+    Condemned,
+    Cordon,
+    ScaleDown,
+    ScaleUp,
+    Skip,
+    Status,
+    Target,
+    Tombstone,
+)
 from holdfast.failover.group import Group, Member, Takeover
 from holdfast.failover.roles import Role
 from holdfast.kernel import Lock
@@ -19,6 +29,7 @@ CLUSTERS = (
         gone=(Tombstone("i-9", 1730000000),),
         skipped=(Skip("i-3", "a pod without an owner", 1730000900),),
         strays=(Cordon("i-4", "1730000000-req-0"),),
+        condemned=(Condemned("i-1", "1730000300-req-1", "scale-down", 1730000400),),
     ),
     Cluster(
         scale_up=ScaleUp("1730000300-req-2", 1730000300, 2, foreign_ids=("i-5", "i-6")),

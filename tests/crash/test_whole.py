@@ -42,7 +42,7 @@ CASES: dict[str, tuple[World, Befall, Sequence[int]]] = {
     "a shrink, and the load comes back": (SHRINKING, load(4), (1, 2)),
     "growing, and an old worker is taken": (GROWING, notice("i-1", INTERRUPTION), (1, 2)),
     "growing, and a reclaim": (GROWING, reclaim("i-1"), (1, 2)),
-    "growing, and the load leaves": (GROWING, load(1), (1,)),
+    "growing, and the load leaves": (GROWING, load(1), (0, 1)),
 }
 
 
