@@ -4,60 +4,209 @@ from typing import Any
 
 import pytest
 
+from holdfast.autoscaler import record
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import NoticeKind
 from holdfast.sim.explore import Violation
-from tests.crash.test_whole import SETTINGS
+from tests.explore import test_growing as growing
+from tests.explore import test_interrupting as interrupting
+from tests.explore import test_whole as whole
 from tests.model.fleet import World, fleet
-from tests.model.hands import search, start
+from tests.model.hands import Here, search, start
 from tests.proof import prove
-from tests.variants import broken
+from tests.variants import autoscaler_without, broken
 
-PART = "holdfast.autoscaler"
-NOTICE = (("i-1", NoticeKind.INTERRUPTION),)
-STORIES: dict[str, tuple[World, dict[str, Any]]] = {
-    "growing, three hands, a refusal": (World(fleet("a"), wanted=2), {"hands": 3, "refusals": 1}),
-    "a notice, three hands": (World(fleet("aa"), wanted=2, brisk=True), {"hands": 3, "coming": NOTICE}),
-}
+Changes = dict[str, dict[str, str]]
+Case = tuple[Here, Settings]
 
-VARIANTS: dict[str, tuple[str, dict[str, str], str, str]] = {
-    "A6: the replacement is launched, and not written beside the notice": (
-        "workflow",
-        {
-            "Write(interruption.answered(begun.value, covered, up.action_id), begun.events)": "begun",
-        },
-        "a notice, three hands",
-        "S-A2",
-    ),
+RESTLESS = Settings(min_workers=2, max_workers=3, pending_up_s=0, idle_down_s=0, cooldown_down_s=0)
+"""No pause between two shrinks."""
+UNHINTED = Settings(min_workers=2, max_workers=2, pending_up_s=0, rebalance_replaces=False)
+
+
+def interrupted(case: str) -> Case:
+    return interrupting.CASES[case], interrupting.FULL
+
+
+def at_once(case: str) -> Case:
+    first, most = whole.CASES[case]
+    return first, whole.settings_for(most)
+
+
+CERTAIN = start(
+    World(fleet("aaa"), 1, brisk=True), hands=2, coming=(("i-3", NoticeKind.INTERRUPTION),), jumps=0
+)
+"""Idle, and the cloud takes one of three: nobody else may leave."""
+
+VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "H1: nobody sweeps what a late first launch brought": (
-        "sweep",
-        {"    for worker in _unclaimed(cluster, sight, settings, now_s):\n": "    for worker in ():\n"},
-        "growing, three hands, a refusal",
-        "never settles",
+        {
+            "sweep": {
+                "    for worker in _unclaimed(cluster, sight, settings, now_s):\n": "    for worker in ():\n"
+            }
+        },
+        growing.CASES["a late first try"],
+        "live and serve nobody",
     ),
     "H1: a node takes pods though no record names its machine": (
-        "sweep",
-        {"        if worker.instance_id in named\n        and worker.alive\n": "        if worker.alive\n"},
-        "growing, three hands, a refusal",
+        {
+            "sweep": {
+                "        if worker.instance_id in named\n        and worker.alive\n": (
+                    "        if worker.alive\n"
+                )
+            }
+        },
+        growing.CASES["a late first try"],
         "S-A3",
     ),
+    "H4: what was launched counts only once it is listed": (
+        {
+            "fleet": {
+                "    return tuple(dict.fromkeys(i for i in known if i not in listed and i not in leaving))": (
+                    "    return ()"
+                )
+            }
+        },
+        growing.CASES["an old listing at the top"],
+        "L-A3: 4 serve of 3",
+    ),
+    "S-A2: what is to be asked for elsewhere is asked for twice": (
+        {
+            "fleet": {
+                "    asked_for = cluster.scale_up.owed if cluster.scale_up else 0\n": (
+                    "    up = cluster.scale_up\n"
+                    "    asked_for = sum(row.count for row in up.intended) if up else 0\n"
+                )
+            }
+        },
+        growing.CASES["below the floor"],
+        "S-A2",
+    ),
+    "A6: the replacement is launched, and not written beside the notice": (
+        {
+            "workflow": {
+                "Write(interruption.answered(begun.value, covered, up.action_id), begun.events)": "begun"
+            }
+        },
+        interrupted("an interruption"),
+        "S-A2",
+    ),
+    "A6: a hint that becomes certain is replaced again": (
+        {"interruption": {"replace(doom, replacement=before.replacement) if before else doom": "doom"}},
+        interrupted("a hint that becomes certain"),
+        "S-A2",
+    ),
+    "A5: the cordon of a shrink that was given up stays": (
+        {"workflow": {"    tidying = shrink.tidy_up(": "    tidying = None and shrink.tidy_up("}},
+        at_once("a shrink, and the load comes back"),
+        "L-A2",
+    ),
+    "H7: the cordon of a doomed node is taken for a stray": (
+        {"sweep": {"    alive = {doom.action_id for doom in cluster.doomed} | {one": "    alive = {one"}},
+        interrupted("an interruption"),
+        "H7",
+    ),
+    "H7: a doomed machine counts as one that stays": (
+        {
+            "fleet": {
+                "        + [doom.instance_id for doom in cluster.doomed if": (
+                    "        + [doom.instance_id for doom in () if"
+                )
+            },
+            "shrink": {"        or cluster.doom_of(instance_id) is not None\n": ""},
+        },
+        (CERTAIN, RESTLESS),
+        "S-A5",
+    ),
+    "S-A1: a second growth begins over an open one": (
+        {"grow": {"    up = cluster.scale_up or ScaleUp(": "    up = ScaleUp("}},
+        at_once("growing, and an old worker is taken"),
+        "S-A1",
+    ),
+    "H5: a node is deleted because its machine was once not listed": (
+        {"sweep": {"(absent and now_s - since_s[ghost.instance_id] >= settings.absent_s)": "absent"}},
+        growing.CASES["three hands"],
+        "H5",
+    ),
+    "S-A4: a surplus is ended before it is condemned": (
+        {
+            "sweep": {
+                "        *_kills(cluster, sight),\n": (
+                    "        *_kills(cluster, sight),\n"
+                    "        *(\n"
+                    "            Terminate(w.instance_id)\n"
+                    "            for w in _unclaimed(cluster, sight, settings, now_s)\n"
+                    "        ),\n"
+                )
+            },
+            "workflow": {"        sweep.claim(cluster, sight, settings, now_s),\n": ""},
+        },
+        growing.CASES["a late first try"],
+        "without being condemned",
+    ),
+    "S-A5: a hint empties a zone": (
+        {"interruption": {"        and (worker.instance.zone in zones or not zones)\n": ""}},
+        interrupted("a hint, and no capacity"),
+        "leaves nobody in",
+    ),
+    "L-A1: a notice that nobody wants is folded in and let go for ever": (
+        {
+            "interruption": {
+                "    if notice.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:\n"
+                "        return False\n": ""
+            }
+        },
+        (interrupting.CASES["a hint"], UNHINTED),
+        "it writes for ever",
+    ),
 }
-
-
-def variant(module: str, changes: dict[str, str]) -> Any:
-    """The whole workflow with one of its modules broken."""
-    if module == "workflow":
-        return broken(f"{PART}.workflow", changes).workflow(SETTINGS)
-    whole = broken(f"{PART}.workflow", {})
-    setattr(whole, module, broken(f"{PART}.{module}", changes))
-    return whole.workflow(SETTINGS)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_whole_without(name: str) -> None:
-    module, changes, story, expected = VARIANTS[name]
-    world, around = STORIES[story]
+    changes, (first, settings), complaint = VARIANTS[name]
 
-    with pytest.raises(Violation, match=expected):
-        search(variant(module, changes), start(world, **around), SETTINGS)
+    with pytest.raises(Violation, match=complaint) as violation:
+        search(autoscaler_without(changes).workflow(settings), first, settings)
 
-    prove("variant", name, caught_by="explorer")
+    caught(name, violation)
+
+
+@pytest.mark.parametrize(
+    ("case", "settings"),
+    [(CERTAIN, RESTLESS), (interrupting.CASES["a hint"], UNHINTED)],
+    ids=["idle, and one is taken", "hints are not wanted"],
+)
+def test_the_shipped_one_passes_where_only_variants_are_shown(case: Here, settings: Settings) -> None:
+    assert search(workflow(settings), case, settings).states > 5
+
+
+def test_s_a2_a_token_that_all_requests_of_an_action_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared: Any = broken(
+        "holdfast.autoscaler.record", {'f"{action_id}/{self.group}/{self.attempt}"': "action_id"}
+    )
+    monkeypatch.setattr(record.Launch, "token", shared.Launch.token)
+    first, settings = growing.CASES["two requests"]
+
+    with pytest.raises(Violation, match="S-A2: two requests were answered with") as violation:
+        search(workflow(settings), first, settings)
+
+    caught("S-A2: a token that all requests of an action share", violation)
+
+
+def test_s_a2_a_token_that_is_another_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that is drawn for each call, not for each request."""
+    drawn = iter(range(1_000_000))
+    monkeypatch.setattr(record.Launch, "token", lambda self, action_id: f"{action_id}-{next(drawn)}")
+    first, settings = growing.CASES["three hands"]
+
+    with pytest.raises(Violation, match=r"S-A2: .* was carried out more than once") as violation:
+        search(workflow(settings), first, settings)
+
+    caught("S-A2: a token that is another each time", violation)
+
+
+def caught(name: str, violation: pytest.ExceptionInfo[Violation]) -> None:
+    print(f"{name}\n{violation.value}")
+    prove("variant", name, caught_by="every interleaving", path=len(str(violation.value).splitlines()) - 1)

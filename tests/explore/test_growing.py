@@ -33,7 +33,7 @@ def a_machine_that_dies() -> Here:
 
 def two_requests() -> Here:
     """Two zones at once: two requests with tokens of their own, one of them refused."""
-    return start(World(fleet("aa"), 4, zones=TWO_ZONES), hands=2, refusals=1)
+    return start(World(fleet("ab"), 4, zones=TWO_ZONES), hands=2, refusals=1)
 
 
 def an_old_listing_at_the_top() -> Here:

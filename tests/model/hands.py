@@ -17,15 +17,14 @@ from holdfast.autoscaler.ports import (
 )
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Sight
-from holdfast.autoscaler.workflow import Ahead
 from holdfast.cloud import Notice, NoticeKind, State
-from holdfast.kernel import Do, Happened, Workflow
+from holdfast.kernel import Do, Happened
 from holdfast.sim.explore import Explored, Move, explore
 from holdfast.sim.interleave import IDLE, Doing, Hand, Rules, Seeing, Table, hand_moves
 from tests.model import rules
-from tests.model.fleet import Machine, World, booted, later, noticed, perform, sight, taken_back
+from tests.model.fleet import Machine, World, booted, later, noticed, perform, taken_back
 from tests.model.quiet import Quiet, Whole, told_apart
+from tests.model.remember import Numbers, Sights, remembering
 
 JUMP_S = 700
 """Longer than a listing lags and than a machine has to join; who slept so long neither evicts nor admits."""
@@ -105,72 +104,28 @@ def search(
         lambda table: _moves(table, way),
         broken=broken,
         settled=lambda table: True,
-        key=numbers.table,
+        key=lambda table: _key(table, numbers),
         limit=limit,
     )
 
 
-class Numbers:
-    """A number for each value.  The same object is not looked into twice: records are deep."""
-
-    def __init__(self) -> None:
-        self._of: dict[Hashable, int] = {}
-        self._of_object: dict[int, int] = {}
-        self._alive: list[object] = []
-
-    def __call__(self, value: Hashable) -> int:
-        known = self._of_object.get(id(value))
-        if known is None:
-            known = self._of.setdefault(value, len(self._of))
-            self._of_object[id(value)] = known
-            self._alive.append(value)  # or its id would be another's before long
-        return known
-
-    def table(self, table: Here) -> Hashable:
-        """Hands are alike: only which states they are in matters, not which hand is in which."""
-        around = table.world
-        return (
-            self(table.record),
-            self(around.world),
-            self(around.old),
-            around.counts,
-            tuple(sorted(self._hand(hand) for hand in table.hands)),
-            table.broken,
-        )
-
-    def _hand(self, hand: Hand) -> tuple[int, ...]:
-        """News that nobody notes make no difference."""
-        news = (one for pair in hand.news if not isinstance(pair[0], NEVER_NOTED) for one in pair)
-        return (self(hand.found), self(hand.ahead), *(self(one) for one in news))
+def _key(table: Here, numbers: Numbers) -> Hashable:
+    """Hands are alike: only which states they are in matters, not which hand is in which."""
+    around = table.world
+    return (
+        numbers(table.record),
+        numbers(around.world),
+        numbers(around.old),
+        around.counts,
+        tuple(sorted(_key_of(hand, numbers) for hand in table.hands)),
+        table.broken,
+    )
 
 
-class Sights:
-    """What was seen once need not be joined up again."""
-
-    def __init__(self, numbers: Numbers) -> None:
-        self._numbers = numbers
-        self._seen: dict[tuple[int, int, str], Sight] = {}
-
-    def __call__(self, world: World, listed: tuple[Machine, ...], me: str) -> Sight:
-        key = (self._numbers(world), self._numbers(listed), me)
-        found = self._seen.get(key)
-        if found is None:
-            found = self._seen[key] = sight(world, me, listed=listed)
-        return found
-
-
-def remembering(whole: Whole, numbers: Numbers) -> Whole:
-    """The same workflow; a step that was taken before is not thought through again."""
-    taken: dict[tuple[int, int], tuple[Sight, Ahead]] = {}
-
-    def step(cluster: Cluster, seen: Sight, now_s: float) -> Ahead:
-        key = (numbers(cluster), id(seen))
-        known = taken.get(key)
-        if known is None or known[0] is not seen:
-            known = taken[key] = (seen, whole.step(cluster, seen, now_s))
-        return known[1]
-
-    return Workflow(step, whole.settle)
+def _key_of(hand: Hand, numbers: Numbers) -> tuple[int, ...]:
+    """News that nobody notes make no difference."""
+    news = (one for pair in hand.news if not isinstance(pair[0], NEVER_NOTED) for one in pair)
+    return (numbers(hand.found), numbers(hand.ahead), *(numbers(one) for one in news))
 
 
 def _looks(table: Here, sights: Sights) -> Iterator[Seeing]:

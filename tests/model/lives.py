@@ -15,8 +15,9 @@ from holdfast.sim.gate import Crash, Enumerated, Gated, Kind
 from holdfast.sim.memory import MemoryItems
 from holdfast.sim.scenarios.scenario import Watched
 from tests.model import rules
-from tests.model.fleet import BOOT_S, Machine, World, later, perform, sight
+from tests.model.fleet import BOOT_S, Machine, World, later, perform
 from tests.model.quiet import Whole
+from tests.model.remember import Numbers, Sights, remembering
 
 TURNS_MAX = 150
 LAG_S = 300
@@ -40,27 +41,23 @@ class Story:
 
 
 class Life:
-    def __init__(self, choose: Choose, faults: int, story: Story, settings: Settings, whole: Whole) -> None:
+    def __init__(
+        self, choose: Choose, faults: int, story: Story, settings: Settings, whole: Whole, sights: Sights
+    ) -> None:
         self.gate = Enumerated(choose, faults)
         self.store = Watched(MemoryItems(CODEC), self._judge)
         self.world, self.story, self.settings, self.whole = story.world, story, settings, whole
         self.accidents: list[str] = []
         self.past: list[tuple[int, tuple[Machine, ...]]] = [(self.world.now, self.world.machines)]
         self._befall = story.befall
-        self._ticks, self._ids = count(1), (f"commit-{n}" for n in count())
-        self._pauses_s = 0.0
+        self._sights, self._ids = sights, (f"commit-{n}" for n in count())
 
     def hands(self) -> Hands[Cluster, Sight, Effect]:
-        me, gate = f"tick-{next(self._ticks)}", self.gate
+        gate = self.gate
         return Hands.on(
             Gated(self.store, gate),
             SUBJECT,
-            look=lambda: gate.call(
-                "look",
-                Kind.LOOK,
-                lambda: sight(self.world, me),
-                lambda: sight(self.world, me, listed=self._old()),
-            ),
+            look=lambda: gate.call("look", Kind.LOOK, self._look, lambda: self._look(self._old())),
             perform=lambda effect: gate.call(_called(effect), Kind.CHANGE, lambda: self._perform(effect)),
             clock=self,
             new_id=lambda: next(self._ids),
@@ -68,10 +65,10 @@ class Life:
         )
 
     def now_s(self) -> float:
-        return self.world.now + self._pauses_s
+        return float(self.world.now)
 
     def sleep(self, seconds: float) -> None:
-        self._pauses_s = min(0.9, self._pauses_s + seconds / 100)
+        """Too short to count."""
 
     def to_the_end(self) -> None:
         for n in range(TURNS_MAX):
@@ -81,7 +78,6 @@ class Life:
             try:
                 ahead = advance(self.hands(), self.whole)
             except (Crash, Busy, Unknown, Conflict):
-                self._wait(1)
                 continue
             if not isinstance(ahead, Wait | Done):
                 continue
@@ -104,12 +100,17 @@ class Life:
     def kinds(self) -> list[str]:
         return [logged.event.kind for logged in self.store.events(SUBJECT)]
 
+    def _look(self, listed: tuple[Machine, ...] | None = None) -> Sight:
+        return self._sights(self.world, self.world.machines if listed is None else listed, "tick")
+
     def _old(self) -> tuple[Machine, ...]:
         then = self.world.now - LAG_S
         return next((m for at_s, m in reversed(self.past) if at_s <= then), self.past[0][1])
 
     def _perform(self, effect: Effect) -> object:
-        if problem := rules.effect_breaks(self.cluster, self.world, effect):
+        cluster = self.cluster
+        problem = rules.effect_breaks(cluster, self.world, effect) or rules.asks_unbidden(cluster, effect)
+        if problem:
             self.accidents.append(problem)
         world, answer = perform(self.world, effect)
         self._become(world)
@@ -141,8 +142,10 @@ def _called(effect: Effect) -> str:
 
 def lives(story: Story, settings: Settings, whole: Whole, *, faults: int) -> Iterator[Life]:
     """Every schedule of up to so many faults, each exactly once, lived to its end."""
+    numbers = Numbers()
+    sights, thought = Sights(numbers), remembering(whole, numbers)
     for choose in every_run():
-        life = Life(choose, faults, story, settings, whole)
+        life = Life(choose, faults, story, settings, thought, sights)
         life.to_the_end()
         yield life
 

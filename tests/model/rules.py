@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from holdfast.autoscaler.ports import Admit, DeleteNode, Effect, Terminate, Uncordon
+from holdfast.autoscaler.ports import Admit, DeleteNode, Effect, LaunchInstances, Terminate, Uncordon
 from holdfast.autoscaler.record import Cluster, Status
 from holdfast.autoscaler.settings import Settings
 from tests.model.fleet import World
@@ -38,6 +38,16 @@ def termination_breaks(cluster: Cluster, world: World, instance_id: str) -> str:
         return f"S-A4: {instance_id} was terminated without being condemned"
     if machine.pods:
         return f"S-A4: {instance_id} was terminated in service"
+    return ""
+
+
+def asks_unbidden(cluster: Cluster, effect: Effect) -> str:
+    """A1: capacity is asked for as the record says.  For one hand alone: another may come late (H1)."""
+    up = cluster.scale_up
+    if not isinstance(effect, LaunchInstances):
+        return ""
+    if up is None or up.action_id != effect.action_id or effect.launch not in up.intended:
+        return f"A1: {effect.launch.count} are asked for, and no record intends it"
     return ""
 
 

@@ -7,7 +7,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from holdfast.autoscaler.carry_out import EVICT_WITHIN_S, HARD_S, Crew
+from holdfast.autoscaler.carry_out import ADMIT_WITHIN_S, EVICT_WITHIN_S, HARD_S, Crew
+from holdfast.autoscaler.grow import ADMISSION_S
 from holdfast.autoscaler.ports import (
     Admit,
     CordonNode,
@@ -190,6 +191,20 @@ def test_who_read_the_record_too_long_ago_evicts_nobody() -> None:
 
     assert isinstance(outcome, Busy)
     assert cluster.log == []
+
+
+def test_who_read_the_record_too_long_ago_opens_no_node() -> None:
+    """Its machine may have been condemned meanwhile, and whoever did that does not look for pods."""
+    tainted = node(joining=True)
+    cluster = Cluster(tainted)
+
+    outcome = do(crew(cluster, read_s=NOW_S - ADMIT_WITHIN_S - 1), Admit("i-1"))
+
+    assert isinstance(outcome, Busy)
+    assert cluster.here == tainted
+    do(crew(cluster, read_s=NOW_S - ADMIT_WITHIN_S), Admit("i-1"))
+    assert cluster.log == ["change"]
+    assert ADMIT_WITHIN_S < ADMISSION_S, "clocks differ a little"
 
 
 def test_a_node_whose_name_another_machine_has_taken_is_not_drained() -> None:

@@ -165,3 +165,22 @@ def test_a_hold_is_written_once_and_again_only_when_something_changes() -> None:
     assert book(first.value, sight(*seen), Hold("because"), SETTINGS, NOW_S + 60) is None
     assert book(first.value, sight(*seen), Hold("another reason"), SETTINGS, NOW_S + 60) is not None
     assert book(first.value, sight(*THREE), Hold("because"), SETTINGS, NOW_S + 60) is not None
+
+
+def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
+    """0 means "not": without a stamp, the time that pods waited is no time."""
+    unstamped = replace(CALM, pending_since_s=0)
+    seen = sight(*TWO, pending=1)
+
+    assert "less than 180 s" in hold(seen, unstamped)
+    write = book(unstamped, seen, Hold("x"), SETTINGS, NOW_S)
+    assert write is not None
+    assert write.value.pending_since_s == int(NOW_S)
+
+
+def test_nothing_begins_to_leave_before_it_is_decided_who_replaces_the_doomed() -> None:
+    doom = Doomed("i-4", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)
+
+    assert "takes workers back" in hold(sight(*THREE, cpu=0.1), replace(CALM, doomed=(doom,)))
+    answered = replace(CALM, doomed=(replace(doom, replacement="unneeded"),))
+    assert isinstance(decided(sight(*THREE, cpu=0.1), answered), Shrink)

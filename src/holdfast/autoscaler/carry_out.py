@@ -45,6 +45,9 @@ from holdfast.kernel import Busy, Clock, Conflict, Happened, HoldfastError, Outc
 EVICT_WITHIN_S: Final = 15.0
 """After this long the record must be read again before another pod is asked to leave.  Shorter than the
 margin that a tick keeps: what was done so far is noted, however many nodes are drained at once."""
+ADMIT_WITHIN_S: Final = 60.0
+"""After this long a node is not opened any more: its machine may have been condemned meanwhile, and
+what is condemned later than this cannot have been admitted.  See `grow.ADMISSION_S`."""
 HARD_S: Final = 40.0
 """So long before the deadline a doomed node's pods are deleted, whatever a budget says."""
 
@@ -171,6 +174,7 @@ class Crew:
     def _admit(self, node: KubeNode) -> None:
         taints = tuple(taint for taint in node.spec.taints if taint.key != JOINING_TAINT)
         if taints != node.spec.taints:
+            self._still_fresh(ADMIT_WITHIN_S, "admit")
             self.kubernetes.change_node(node, _changed(node, taints=taints))
 
     def _drain(self, effect: Drain) -> Drained:
@@ -230,9 +234,9 @@ class Crew:
         stay = {pod.metadata.uid for pod in drain.to_evict(pods)} - {pod.metadata.uid for pod in movable}
         return _left([pod for pod in pods if pod.metadata.uid not in stay], "")
 
-    def _still_fresh(self) -> None:
-        if self.clock.now_s() - self.read_s > EVICT_WITHIN_S:
-            raise Busy("the record was read too long ago to evict by it")
+    def _still_fresh(self, within_s: float = EVICT_WITHIN_S, what: str = "evict") -> None:
+        if self.clock.now_s() - self.read_s > within_s:
+            raise Busy(f"the record was read too long ago to {what} by it")
 
 
 def _left(pods: Sequence[Pod], waiting_for: str) -> Drained:

@@ -1,6 +1,6 @@
 """A whole world from one seed: the three scenarios together, faults, then healing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -48,9 +48,13 @@ def live(
     hours: float,
     *,
     workflows: Workflows | None = None,
+    only: Collection[str] = (),
     watch: Callable[[World, tuple[Scenario, ...]], None] = lambda world, scenarios: None,
 ) -> Lived:
-    """Live through that many virtual hours of faults, and the healing after them."""
+    """Live through that many virtual hours of faults, and the healing after them.
+
+    `only` names the scenarios that take part; without it all do.
+    """
     world = World(seed, Faults.swarm(seed))
     chosen = workflows or {}
     scenarios: tuple[Scenario, ...] = (
@@ -65,6 +69,8 @@ def live(
         TakingOver(world, MemoryGroups(world.now_s), chosen.get(TakingOver.name)),
         Agreeing(world, MemoryCaps(ItemLimits(world.now_s)), chosen.get(Agreeing.name)),
     )
+    if only:
+        scenarios = tuple(scenario for scenario in scenarios if scenario.name in only)
     watch(world, scenarios)
     for scenario in scenarios:
         scenario.begin()

@@ -1,0 +1,272 @@
+"""Short stories that the shipped autoscaler tells to a good end, and one with a guard taken out does not."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holdfast.autoscaler import workflow as shipped
+from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Status, Target, Tombstone
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.sight import Sight
+from holdfast.cloud import State
+from holdfast.kernel import Write
+from tests.crash.test_growing import SETTINGS as GROWING
+from tests.model.fleet import Machine, World, fleet
+from tests.model.lives import Story, judge, lives
+from tests.model.quiet import Quiet
+from tests.proof import prove
+from tests.unit.sights import NOW_S, SETTINGS, sight, worker
+from tests.unit.test_economy import CLOUDS, ZONES, Fleet
+from tests.unit.test_workflow import AT_S, FULL, GONE, TWO, kinds, notice
+from tests.variants import autoscaler_without
+
+Tell = Callable[[Any], str]
+"""Takes the whole workflow's module; says what went wrong, and nothing if all is well."""
+
+
+def every_schedule(story: Story, launched: int, *, faults: int = 1) -> Tell:
+    def tell(module: Any) -> str:
+        try:
+            for life in lives(story, GROWING, module.workflow(GROWING), faults=faults):
+                judge(life, launched=(launched,))
+        except AssertionError as problem:
+            return str(problem)
+        return ""
+
+    return tell
+
+
+def in_quiet(world: World, settings: Settings, cluster: Cluster | None = None) -> Tell:
+    """What becomes of it when nothing fails."""
+    return lambda module: Quiet(module.workflow(settings), settings)(cluster or Cluster(), world)
+
+
+def with_sight(
+    cluster: Cluster, seen: Sight, judged: Callable[[Cluster, list[str]], str], **said: Any
+) -> Tell:
+    """What is written while the world stands still."""
+
+    def tell(module: Any) -> str:
+        step = module.workflow(replace(SETTINGS, **said)).step
+        now, told, commits = cluster, [], 0
+        while isinstance(ahead := step(now, seen, NOW_S), Write) and commits < 60:
+            now, told, commits = ahead.value, [*told, *ahead.events], commits + 1
+        return judged(now, [*kinds(told), f"{commits} commits"])
+
+    return tell
+
+
+def economy(kind: str, within: Callable[[Fleet, Settings], bool], wanted: int = 8, **said: Any) -> Tell:
+    def tell(module: Any) -> str:
+        settings = Settings(min_workers=4, max_workers=10, **said)
+        lived = Fleet(settings, CLOUDS[kind], World(fleet("ab"), wanted, zones=ZONES))
+        lived.live(module.workflow(settings), hours=2)
+        asked = f"{lived.calls} calls, {lived.most_in_an_hour()} launches an hour"
+        return "" if within(lived, settings) else f"economy: {asked}"
+
+    return tell
+
+
+def in_budget(lived: Fleet, settings: Settings) -> bool:
+    return lived.most_in_an_hour() <= settings.launch_budget
+
+
+def patient(lived: Fleet, settings: Settings) -> bool:
+    """The cloud is not asked again and again for what it refuses each time."""
+    return lived.calls <= 20
+
+
+def begins_to_grow(cluster: Cluster, told: list[str]) -> str:
+    return "" if "beginScaleUp" in told else f"H6: below the floor, and it does not grow: {told}"
+
+
+def notes_nobody(cluster: Cluster, told: list[str]) -> str:
+    return f"{[doom.instance_id for doom in cluster.doomed]} is taken for doomed" if "doomed" in told else ""
+
+
+def holds(cluster: Cluster, told: list[str]) -> str:
+    return "PENDING_UP_SEC is not waited for" if cluster.scale_up else ""
+
+
+def few_commits(cluster: Cluster, told: list[str]) -> str:
+    commits = int(told[-1].split()[0])
+    return f"H11: {commits} commits for 60 notices" if commits > 5 else ""
+
+
+def floor_kept(cluster: Cluster, told: list[str]) -> str:
+    return "S-A5: condemned below the floor" if cluster.condemned else ""
+
+
+CONDEMNED = Cluster(
+    scale_down=ScaleDown("1-a", AT_S - 10, (Target("i-3", Status.CONDEMNED),)),
+    condemned=(Condemned("i-3", "1-a", "scale-down", AT_S - 5),),
+)
+DRAINED = Cluster(scale_down=ScaleDown("1-a", AT_S - 10, (Target("i-3", Status.DRAINED),)))
+SIXTY = [worker(f"i-{n}") for n in range(60)]
+OLD = World(fleet("aaa"), 3, zones=("a",))
+"""An empty record beside workers that were launched long ago."""
+STRANGER = replace(
+    OLD, machines=(*OLD.machines, Machine("i-hand", action_id="", launched_s=1, node=False, pods=False))
+)
+CALM = Settings(min_workers=2, max_workers=3)
+
+STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
+    "A1: capacity is asked for before it is intended": (
+        {
+            "workflow": {
+                "            return _told(begun, cluster, sight, decision, now_s)\n        else:": (
+                    "            up = begun.value.scale_up\n"
+                    "            return Do(tuple(LaunchInstances(up.action_id, r) for r in up.launches))\n"
+                    "        else:"
+                )
+            }
+        },
+        every_schedule(Story(World(fleet("aa"), 3)), 1),
+        "A1",
+    ),
+    "A4: what did not join is left behind": (
+        {
+            "grow": {
+                "            condemned.append(Condemned(instance_id, up.action_id, why, int(now_s)))\n": ""
+            },
+            "sweep": {
+                "    for worker in _unclaimed(cluster, sight, settings, now_s):\n": "    for worker in ():\n"
+            },
+        },
+        every_schedule(Story(World(fleet("aa"), 3), duds=frozenset({"i-new-1"})), 2),
+        "live and serve nobody",
+    ),
+    "H16: an empty record takes every worker for forgotten": (
+        {"sweep": {"        and _serves_nobody(worker)\n": ""}},
+        in_quiet(OLD, CALM),
+        "S-A",
+    ),
+    "H16: a machine that is not ours is swept": (
+        {
+            "sweep": {
+                "        if worker.ours\n        and worker.instance_id not in named": (
+                    "        if worker.instance_id not in named"
+                )
+            }
+        },
+        lambda module: "not ours" if "not ours" in in_quiet(STRANGER, CALM)(module) else "",
+        "not ours",
+    ),
+    "H6: growth waits for a termination that nobody confirms": (
+        {
+            "workflow": {
+                "        if isinstance(decision, Grow):\n            yield _cut_short(": (
+                    "        if isinstance(decision, Grow) and not decision:\n            yield _cut_short("
+                )
+            }
+        },
+        with_sight(
+            CONDEMNED,
+            sight(worker("i-1"), worker("i-2", state=State.TERMINATED), worker("i-3", cordoned=True)),
+            begins_to_grow,
+        ),
+        "H6",
+    ),
+    "H11: notices are folded in one at a time": (
+        {"interruption": {"        if len(events) == EVENTS_MAX:\n            break\n": "        break\n"}},
+        with_sight(
+            Cluster(),
+            sight(*SIXTY, notices=tuple(notice(w.instance_id) for w in SIXTY), fits_without=FULL),
+            few_commits,
+            max_workers=60,
+        ),
+        "H11",
+    ),
+    "A6: a notice for a machine that we removed ourselves": (
+        {"interruption": {"    if cluster.is_gone(notice.instance_id) or now_s": "    if now_s"}},
+        with_sight(
+            Cluster(gone=(Tombstone("i-3", AT_S),)),
+            sight(*TWO, worker("i-3", state=State.SHUTTING_DOWN), notices=(notice("i-3", GONE),)),
+            notes_nobody,
+        ),
+        "taken for doomed",
+    ),
+    "A.9.9: a notice for a machine that is not of this cluster": (
+        {
+            "interruption": {
+                "        if notice.instance_id not in ours or not _is_news": "        if not _is_news"
+            }
+        },
+        with_sight(Cluster(), sight(*TWO, notices=(notice("i-stranger"),)), notes_nobody),
+        "taken for doomed",
+    ),
+    "S-A5: nobody guards the floor where it can be broken": (
+        {"shrink": {"        elif len(others) < need:\n": "        elif len(others) < 0:\n"}},
+        with_sight(DRAINED, sight(worker("i-1"), worker("i-3"), cpu=0.1), floor_kept, min_workers=2),
+        "S-A5",
+    ),
+    "PENDING_UP_SEC: pods that were only just seen have waited for ever": (
+        {
+            "decide": {
+                "_since(cluster.pending_since_s or now_s, now_s)": "_since(cluster.pending_since_s, now_s)"
+            }
+        },
+        with_sight(Cluster(), sight(*TWO, pending=1), holds),
+        "PENDING_UP_SEC",
+    ),
+    "L-A3: a broken node is waited for": (
+        {
+            "fleet": {
+                "    return len(coming) + len(unlisted(cluster, sight)) + (up.owed if up else 0)\n": (
+                    "    return size(cluster, sight) - len(serving(cluster, sight))\n"
+                )
+            }
+        },
+        with_sight(
+            Cluster(pending_since_s=AT_S - 900),
+            sight(*TWO, worker("i-3", ready=False), pending=1),
+            begins_to_grow,
+        ),
+        "H6",
+    ),
+    "H10: an answer that was lost is taken for one that came": (
+        {
+            "grow": {
+                "or not isinstance(outcome, Happened):\n        return None\n    row = effect.launch\n": (
+                    ":\n        return None\n    row = effect.launch\n"
+                    "    if not isinstance(outcome, Happened):\n"
+                    "        outcome = Happened(Launched(()))\n"
+                )
+            }
+        },
+        every_schedule(Story(World(fleet("aa"), 3)), 1),
+        "i-new-2",
+    ),
+    "economy: nobody counts the launches of the hour": (
+        {
+            "intend": {
+                "    return sum(spent.count for spent in this_hour(cluster, now_s))\n": "    return 0\n"
+            }
+        },
+        economy("every machine is taken back", in_budget),
+        "economy",
+    ),
+    "economy: a failed growth is begun again at once": (
+        {"grow": {"back_off_until_s=int(now_s) + wait_s)": "back_off_until_s=0)"}},
+        economy("no permission", patient),
+        "economy",
+    ),
+    "economy: a growth that failed is extended for the floor": (
+        {"workflow": {" and grow.goes_well(cluster.scale_up):": ":"}},
+        economy("no permission", patient, wanted=2),
+        "economy",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_story_without(name: str) -> None:
+    changes, tell, complaint = STORIES[name]
+
+    assert tell(shipped) == ""
+    said = tell(autoscaler_without(changes))
+
+    assert complaint in said, said or "nothing was noticed"
+    prove("variant", name, caught_by="a story")

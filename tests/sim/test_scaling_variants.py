@@ -1,0 +1,61 @@
+"""The simulated fleet is lived with one guard of the shipped autoscaler taken out, and must notice."""
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.proof import prove
+from tests.sim.fleets import busy_days
+from tests.sim.variant_shell import shell_without
+
+SEEDS, HOURS = 16, 24
+
+
+class Variant(NamedTuple):
+    part: str
+    guard: str
+    without: str
+    complaint: str
+
+
+VARIANTS = {
+    "H1: nobody looks for what a late launch brought": Variant(
+        "workflow", "        sweep.claim(cluster, sight, settings, now_s),\n", "", "S-A3"
+    ),
+    "H5: a node is deleted when its machine was not listed once": Variant(
+        "sweep",
+        "if terminated or (absent and now_s - since_s[ghost.instance_id] >= settings.absent_s):",
+        "if terminated or ghost.state is None:",
+        "H5",
+    ),
+    "H7: a cordon that a person made is lifted with ours": Variant(
+        "carry_out",
+        "still = node.spec.unschedulable if found else False",
+        "still = False",
+        "L-A2",
+    ),
+    "A4: what never joins is waited for": Variant(
+        "grow",
+        "elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):",
+        "elif late_s > 10**9:",
+        "L-A1",
+    ),
+    "S-A6: nobody asks what must stay once a drain has begun": Variant(
+        "carry_out",
+        "        blocked_by = self._blocker(pods, begun=begun)\n",
+        '        blocked_by = ""\n',
+        "S-A6",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", VARIANTS)
+def test_a_fleet_without(title: str) -> None:
+    variant = VARIANTS[title]
+    shell = shell_without(variant.part, {variant.guard: variant.without})
+
+    days = (busy_days(seed, HOURS, shell).complaints for seed in range(SEEDS))
+    said = next((complaints for complaints in days if complaints), ())
+
+    assert any(variant.complaint in complaint for complaint in said), said or "nothing was noticed"
+    prove("variant", title, caught_by="the simulated fleet")

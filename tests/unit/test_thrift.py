@@ -1,0 +1,82 @@
+"""The lock around the whole: taken before effects, renewed, let go, and short while a deadline runs."""
+
+from dataclasses import replace
+
+from holdfast.autoscaler import thrift
+from holdfast.autoscaler.ports import Effect
+from holdfast.autoscaler.record import Cluster, Condemned, Doomed
+from holdfast.autoscaler.sight import Sight
+from holdfast.autoscaler.workflow import workflow
+from holdfast.cloud import NoticeKind
+from holdfast.kernel import FREE, Do, Lock, Wait, Workflow, Write
+from tests.unit.sights import NOW_S, SETTINGS, sight, worker
+
+TTL_S = 300.0
+AT_S = int(NOW_S)
+THREE = (worker("i-1"), worker("i-2", "b"), worker("i-3"))
+SEATED = Cluster(worker_count=3, hold_reason="the workers are neither busy nor idle")
+DUE = replace(SEATED, condemned=(Condemned("i-9", "1-a", "surplus", AT_S),))
+"""A termination is due, and nobody hurries."""
+DOOMED = replace(
+    SEATED, worker_count=2, doomed=(Doomed("i-1", NoticeKind.INTERRUPTION, AT_S, AT_S + 120, "unneeded"),)
+)
+"""A drain is due, and a deadline runs."""
+
+
+def locked(owner: str) -> Workflow[Cluster, Sight, Effect]:
+    return thrift.locked(workflow(SETTINGS), owner=owner, ttl_s=TTL_S)
+
+
+def held(cluster: Cluster, owner: str, *, taken_s: float) -> Cluster:
+    return cluster.with_lock(Lock(owner, taken_s + TTL_S))
+
+
+def test_the_lock_is_taken_before_the_first_effect() -> None:
+    ahead = locked("me").step(DUE, sight(*THREE), NOW_S)
+
+    assert isinstance(ahead, Write)
+    assert ahead.value.lock == Lock("me", NOW_S + TTL_S)
+    assert isinstance(locked("me").step(ahead.value, sight(*THREE), NOW_S + 1), Do)
+
+
+def test_nobody_needs_it_to_write() -> None:
+    others = held(Cluster(), "other", taken_s=NOW_S)
+
+    assert isinstance(locked("me").step(others, sight(*THREE), NOW_S), Write)
+
+
+def test_effects_wait_for_whoever_has_it_until_it_runs_out() -> None:
+    others = held(DUE, "other", taken_s=NOW_S)
+
+    ahead = locked("me").step(others, sight(*THREE), NOW_S + 299)
+    assert isinstance(ahead, Wait)
+    assert ahead.why == "other is at work on it"
+    assert isinstance(locked("me").step(others, sight(*THREE), NOW_S + 300), Write)
+
+
+def test_it_is_renewed_at_half_time() -> None:
+    mine = held(DUE, "me", taken_s=NOW_S)
+
+    assert isinstance(locked("me").step(mine, sight(*THREE), NOW_S + 149), Do)
+    renewed = locked("me").step(mine, sight(*THREE), NOW_S + 151)
+    assert isinstance(renewed, Write)
+    assert renewed.value.lock.until_s == NOW_S + 151 + TTL_S
+
+
+def test_while_a_deadline_runs_a_dead_holder_costs_half_a_minute() -> None:
+    others = held(DOOMED, "other", taken_s=NOW_S)
+
+    assert isinstance(locked("me").step(others, sight(*THREE), NOW_S + 29), Wait)
+    assert isinstance(locked("me").step(others, sight(*THREE), NOW_S + 31), Write)
+    mine = held(DOOMED, "me", taken_s=NOW_S)
+    assert isinstance(locked("me").step(mine, sight(*THREE), NOW_S + 16), Write), "so it is renewed sooner"
+
+
+def test_it_is_let_go_by_its_owner_alone() -> None:
+    mine = held(SEATED, "me", taken_s=NOW_S)
+
+    released = thrift.release(mine, "me", NOW_S)
+    assert released is not None
+    assert released.value.lock == FREE
+    assert thrift.release(mine, "another", NOW_S) is None
+    assert thrift.release(SEATED, "me", NOW_S) is None
