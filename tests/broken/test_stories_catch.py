@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler import workflow as shipped
-from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Status, Target, Tombstone
+from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, ScaleUp, Status, Target, Tombstone
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.cloud import State
@@ -19,6 +19,7 @@ from tests.model.quiet import Quiet
 from tests.proof import prove
 from tests.unit.sights import NOW_S, SETTINGS, sight, worker
 from tests.unit.test_economy import CLOUDS, ZONES, Fleet
+from tests.unit.test_grow import row
 from tests.unit.test_workflow import AT_S, FULL, GONE, TWO, kinds, notice
 from tests.variants import autoscaler_without
 
@@ -99,6 +100,12 @@ def floor_kept(cluster: Cluster, told: list[str]) -> str:
     return "S-A5: condemned below the floor" if cluster.condemned else ""
 
 
+def condemns_nobody(cluster: Cluster, told: list[str]) -> str:
+    return (
+        f"S-A4: {cluster.condemned[0].instance_id} runs pods, and is condemned" if cluster.condemned else ""
+    )
+
+
 CONDEMNED = Cluster(
     scale_down=ScaleDown("1-a", AT_S - 10, (Target("i-3", Status.CONDEMNED),)),
     condemned=(Condemned("i-3", "1-a", "scale-down", AT_S - 5),),
@@ -137,6 +144,15 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         },
         every_schedule(Story(World(fleet("aa"), 3), duds=frozenset({"i-new-1"})), 2),
         "live and serve nobody",
+    ),
+    "S-A4: a node that runs pods is condemned because it was not ready when somebody looked": (
+        {"grow": {"_is_open(worker) and (worker.ready or late_s > 0)": "_is_open(worker) and worker.ready"}},
+        with_sight(
+            Cluster(scale_up=ScaleUp("1-a", AT_S - 3_600, 1, (row(1, "i-9", at_s=AT_S - 3_600),))),
+            sight(*TWO, worker("i-9", ready=False)),
+            condemns_nobody,
+        ),
+        "S-A4",
     ),
     "H16: an empty record takes every worker for forgotten": (
         {"sweep": {"        and _serves_nobody(worker)\n": ""}},

@@ -274,6 +274,17 @@ def test_what_did_not_join_in_time_is_condemned_with_its_action() -> None:
     assert failed.value.is_condemned("i-9"), "it outlives its action"
 
 
+def test_a_node_that_was_opened_has_joined_though_it_is_not_ready_when_somebody_looks() -> None:
+    """Pods may run there: to condemn it as late would end them undrained."""
+    opened = sight(*TWO, worker("i-9", ready=False))
+
+    assert proceed(growing(row(1, "i-9")), opened, NOW_S + 60) is None
+    late = written(proceed(growing(row(1, "i-9")), opened, NOW_S + 3_600))
+
+    assert late.value.scale_up is not None
+    assert (late.value.scale_up.joined, late.value.condemned) == (("i-9",), ())
+
+
 def test_a_node_that_is_condemned_cannot_be_opened_by_an_admission_that_is_under_way() -> None:
     """Between the last admission and the condemnation lies more time than an admission may take."""
     seen = sight(*TWO, worker("i-9", joining=True))

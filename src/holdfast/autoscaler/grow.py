@@ -143,7 +143,7 @@ def _verify(
         if cluster.is_condemned(instance_id) or cluster.is_gone(instance_id) or _died(worker):
             lost.append(instance_id)
             events.append(Event("diedBeforeJoining", now_s, about=instance_id, reason=_state(worker)))
-        elif worker is not None and worker.ready and not worker.joining:
+        elif worker is not None and _is_open(worker) and (worker.ready or late_s > 0):
             joined.append(instance_id)
             events.append(Event("joined", now_s, about=instance_id, reason=worker.node_name))
         elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):
@@ -162,6 +162,11 @@ def _verify(
 def _intended_s(up: ScaleUp, instance_id: str) -> int:
     row = next((launch for launch in up.launches if instance_id in launch.instance_ids), None)
     return row.at_s if row is not None and row.at_s else up.started_s
+
+
+def _is_open(worker: Worker) -> bool:
+    """Its node has been admitted, and may run pods: whatever fails there later, it did join."""
+    return bool(worker.node_name) and not worker.joining
 
 
 def _died(worker: Worker | None) -> bool:
