@@ -285,10 +285,21 @@ def test_a_node_that_was_opened_has_joined_though_it_is_not_ready_when_somebody_
     assert (late.value.scale_up.joined, late.value.condemned) == (("i-9",), ())
 
 
+def test_a_node_that_was_ready_before_anybody_looked_is_opened_however_late_that_is() -> None:
+    waits = sight(*TWO, worker("i-9", joining=True))
+
+    extended = written(proceed(growing(row(1, "i-9")), waits, NOW_S + 3_600))
+
+    assert kinds(extended) == ["joinExtended"]
+    assert proceed(extended.value, waits, NOW_S + 3_600) == Do((Admit("i-9"),))
+    again = written(proceed(extended.value, waits, NOW_S + 7_200))
+    assert [one.instance_id for one in again.value.condemned] == ["i-9"], "once: else it never ends"
+
+
 def test_a_node_that_is_condemned_cannot_be_opened_by_an_admission_that_is_under_way() -> None:
     """Between the last admission and the condemnation lies more time than an admission may take."""
     seen = sight(*TWO, worker("i-9", joining=True))
-    cluster = growing(row(1, "i-9"))
+    cluster = growing(row(1, "i-9", extended=True))
 
     assert proceed(cluster, seen, NOW_S + 600) == Do((Admit("i-9"),))
     assert proceed(cluster, seen, NOW_S + 601) is None

@@ -191,6 +191,7 @@ def _row(launch: Launch) -> dict[str, str | float]:
         "reason": launch.reason,
         "at": launch.at_s,
         "bound": int(launch.bound),
+        "extended": int(launch.extended),
     }
 
 
@@ -303,6 +304,7 @@ def _launch(row: Mapping[str, Any]) -> Launch:
         reason=row.get("reason", ""),
         at_s=int(row.get("at", 0)),
         bound=bool(row.get("bound", 0)),
+        extended=bool(row.get("extended", 0)),
     )
 
 

@@ -6,7 +6,7 @@ Rule 2: a token does not stop a late first try.  What that brings is named by no
         node keeps the joining taint and takes no pod, until the sweep adopts or removes it.
 Rule 3: what is short becomes the next attempt of its group, elsewhere.  Only a lack of capacity
         sends us elsewhere: a refusal for any other reason would be the same there.
-Rule 4: what did not join in time is condemned with the action that launched it.  A growth that
+Rule 4: what is not ready in time is condemned with the action that launched it.  A growth that
         brought nothing makes the next one wait, twice as long each time.
 """
 
@@ -93,7 +93,8 @@ def proceed(
 ) -> Write[Cluster] | Do[Effect] | None:
     """What the open action needs next; None if only time."""
     write = (
-        _verify(cluster, up, sight, settings, now_s)
+        _extend(cluster, up, sight, settings, now_s)
+        or _verify(cluster, up, sight, settings, now_s)
         or _try_elsewhere(cluster, up, sight, settings, now_s)
         or _end(cluster, up, settings, now_s)
     )
@@ -157,6 +158,29 @@ def _verify(
         return None
     verified = replace(up, joined=tuple(joined), lost=tuple(lost))
     return Write(replace(cluster, scale_up=verified, condemned=tuple(condemned)), tuple(events))
+
+
+def _extend(
+    cluster: Cluster, up: ScaleUp, sight: Sight, settings: Settings, now_s: float
+) -> Write[Cluster] | None:
+    """A ready node that waits for its admission is not late: we are, who did not look for so long.
+
+    By a write, and only once: a node is opened only within its recorded time, so that one which is
+    condemned after it cannot be opened any more.
+    """
+    waiting = {w.instance_id for w in sight.workers if w.alive and w.ready and w.joining}
+    waiting = {i for i in up.joining if i in waiting and not is_leaving(cluster, i)}
+    rows = list(up.launches)
+    events: list[Event] = []
+    for n, row in enumerate(rows):
+        is_over = now_s - row.at_s > settings.join_timeout_s
+        if is_over and not row.extended and waiting.intersection(row.instance_ids):
+            rows[n] = replace(row, at_s=int(now_s), extended=True)
+            ready = " ".join(i for i in row.instance_ids if i in waiting)
+            events.append(Event("joinExtended", now_s, about=up.action_id, reason=f"ready by now: {ready}"))
+    if not events:
+        return None
+    return Write(replace(cluster, scale_up=replace(up, launches=tuple(rows))), tuple(events[:EVENTS_MAX]))
 
 
 def _intended_s(up: ScaleUp, instance_id: str) -> int:

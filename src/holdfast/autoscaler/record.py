@@ -89,6 +89,8 @@ class Launch:
     """When it was intended: its instances must have joined within the join timeout after that."""
     bound: bool = False
     """Only this zone helps: the pods that wait are bound to it."""
+    extended: bool = False
+    """Nobody came in time to open its nodes, though they were ready: their time began anew, once."""
 
     @property
     def offering(self) -> Offering:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from holdfast.adapters import aws
+from holdfast.adapters.ec2.reading import read_machines_quickly
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -11,8 +12,9 @@ if TYPE_CHECKING:
 def make_client(
     *, endpoint_url: str | None = None, region: str | None = None, read_timeout_s: float = aws.READ_TIMEOUT_S
 ) -> "EC2Client":
-    """An EC2 client that shows every refusal instead of trying again."""
+    """An EC2 client that shows every refusal instead of trying again, and of machines only what is read."""
     made: EC2Client = aws.make_client(
         "ec2", endpoint_url=endpoint_url, region=region, read_timeout_s=read_timeout_s
     )
+    read_machines_quickly(made)
     return made
