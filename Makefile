@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check fix bench parts real kills cluster endure lock clean
+.PHONY: help up test deep check fix bench parts real kills cluster endure lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 12
@@ -18,7 +18,10 @@ up: $(READY) ## watch the product work (ARGS="--for 20" ends by itself; ARGS=--h
 
 test: $(READY) ## all tests that need only PyPI, and the table of what they prove
 	@$(BIN)/python -m tools.parts install ministack
-	@$(BIN)/python -m pytest -n 2 --maxschedchunk 1 --ignore=tests/real --proof $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --maxschedchunk 1 --ignore=tests/real -m "not deep" --proof $(ARGS)
+
+deep: $(READY) ## the searches that take longer than a check may: more faults, more hands, more seeds
+	@$(BIN)/python -m pytest -n 2 --maxschedchunk 1 --ignore=tests/real -m deep $(ARGS)
 
 check: $(READY) ## format, lint, types, import contracts, tidiness
 	@$(BIN)/ruff format --check .
@@ -37,8 +40,8 @@ bench: $(READY) ## the benchmarks, as ratios measured side by side
 parts: $(READY) ## install the real outside systems that tests/real needs (ONLY=name,name for some)
 	@$(BIN)/python -m tools.parts install $(ONLY)
 
-real: $(READY) ## run tests/real against the real systems; an absent one is a failure, with its fix
-	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/real/autoscaler tests/real $(ARGS)
+real: $(READY) ## tests/real against the real systems; an absent one is a failure, with its fix
+	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/real $(ARGS)
 
 kills: $(READY) ## the autoscaler on the real systems, killed fifty times in each of its shells (minutes)
 	@HOLDFAST_REAL=1 $(BIN)/python -m pytest tests/real/autoscaler $(ARGS)

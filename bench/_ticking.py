@@ -1,9 +1,9 @@
 """Measures ticks and the parsing of what they read, turn by turn in one process; see `bench.idle_tick`.
 
-Run from the unpacked zip.  `result` is one row a round: CPU seconds of a tick with the machines from
-memory, of parsing two lists, of a whole tick, of parsing three.
+Run from the unpacked zip.  `result` is one row a round, of CPU seconds by side.
 """
 
+import json
 import os
 import sys
 import time
@@ -38,6 +38,11 @@ def parse_two() -> object:
     return [DECODE_NODES(page) for page in NODES], [DECODE_PODS(page) for page in PODS]
 
 
+def load_two() -> object:
+    """By the standard library, into plain dictionaries, with everything that nobody reads."""
+    return [json.loads(page) for page in NODES], [json.loads(page) for page in PODS]
+
+
 def parse_three() -> object:
     answer = {"body": MACHINES, "headers": {}, "status_code": 200}
     return parse_two(), PARSER.parse(answer, STOCK.operation_model("DescribeInstances").output_shape)
@@ -69,19 +74,26 @@ def cpu_s(act: Callable[[], object]) -> float:
     return time.process_time() - before_s
 
 
-def rounds() -> list[list[float]]:
+def rounds() -> list[dict[str, float]]:
     whole = wired_by(os.environ)
     remembered: Any = Remembered(whole.cloud)
     remembering = replace(whole, cloud=remembered)
-    sides = [lambda: tick(remembering), parse_two, lambda: tick(whole), parse_three]
-    for act in sides:
+    sides: dict[str, Callable[[], object]] = {
+        "tick": lambda: tick(whole),
+        "two": parse_two,
+        "tick, machines remembered": lambda: tick(remembering),
+        "three": parse_three,
+    }
+    for act in sides.values():
         act()
     measured = []
     for _ in range(ROUNDS):
-        there = [cpu_s(act) for act in sides]
-        back = [cpu_s(act) for act in reversed(sides)]
-        measured.append([one + other for one, other in zip(there, reversed(back), strict=True)])
-    return measured
+        row = dict.fromkeys(sides, 0.0)
+        for side in (*sides, *reversed(sides)):
+            row[side] += cpu_s(sides[side]) / 2
+        measured.append(row)
+    loaded_s = cpu_s(load_two)  # last, and once: it takes ten times as long, and leaves much garbage
+    return [{**row, "two, json.loads": loaded_s} for row in measured]
 
 
 result = rounds()

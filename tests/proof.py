@@ -5,13 +5,14 @@ import os
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.invariants import INVARIANTS, VARIANTS_REQUIRED
+from tests.invariants import INVARIANTS, VARIANTS_REQUIRED, Invariant
 
 BUILD = Path(__file__).parent.parent / "build"
+IN_VAIN = "economy: "
 Rows = list[dict[str, Any]]
 
 
@@ -39,6 +40,8 @@ def collect() -> dict[str, Any]:
     of = {
         kind: [row for row in rows if row["kind"] == kind] for kind in sorted({row["kind"] for row in rows})
     }
+    fleet = of.pop("fleet", [])
+    of["fleet"] = [row for row in fleet if row["subject"] == "scaling"]
 
     def total(kind: str, figure: str) -> dict[str, int]:
         added: Counter[str] = Counter()
@@ -57,10 +60,16 @@ def collect() -> dict[str, Any]:
         "states_explored": total("explore", "states"),
         "explored": of.get("explore", []),
         "virtual_hours": hours,
+        "hours_lived": {**total("sim", "hours"), **total("fleet", "hours")},
         "actions_per_virtual_day": {name: round(24 * n / hours, 1) for name, n in sorted(actions.items())}
         if hours
         else {},
         "faults_by_phase": dict(sorted(faults.items())),
+        "launches_in_vain": {
+            row["subject"].removeprefix(IN_VAIN): {"asked": row["asked"], "launched": row["launches"]}
+            for row in fleet
+            if row["subject"].startswith(IN_VAIN)
+        },
         "promises_kept": total("contract", "promises"),
         "operations_linearizable": total("linear", "operations"),
         "operations_with_lost_answers": total("linear", "lost"),
@@ -85,9 +94,8 @@ def keep(figures: dict[str, Any], *, afresh: bool) -> None:
 def missing(proof: dict[str, Any]) -> list[str]:
     """What a whole run must show, and this one does not."""
     wants = [
-        *((f"crash schedules of {w}", proof["crash_schedules"].get(w, 0), 5_000) for w in WORKFLOWS),
-        *((f"states explored of {w}", proof["states_explored"].get(w, 0), 1) for w in WORKFLOWS),
-        ("states explored of shrink", proof["states_explored"].get("shrink", 0), 20_000),
+        *((f"crash schedules of {w}", proof["crash_schedules"].get(w, 0), n) for w, (n, _) in WANTED.items()),
+        *((f"states explored of {w}", proof["states_explored"].get(w, 0), n) for w, (_, n) in WANTED.items()),
         ("virtual hours", proof["virtual_hours"], 8_760),
         ("operations checked for linearizability", sum(proof["operations_linearizable"].values()), 20_000),
         ("operations with lost answers", sum(proof["operations_with_lost_answers"].values()), 1),
@@ -98,22 +106,47 @@ def missing(proof: dict[str, Any]) -> list[str]:
     return [*short, *(f"broken variant {v} was not caught" for v in VARIANTS_REQUIRED if v not in caught)]
 
 
-WORKFLOWS = ("shrink", "takeover", "agreement")
+WANTED = {
+    "shrink": (5_000, 20_000),
+    "grow": (5_000, 20_000),
+    "interruption": (5_000, 20_000),
+    "whole": (4_000, 20_000),
+    "takeover": (5_000, 1),
+    "agreement": (5_000, 1),
+}
+"""Crash schedules and states explored that a whole run shows at least of each."""
+
+
+def caught_by(invariant: Invariant, caught: Iterable[str]) -> list[str]:
+    """The titles of its variants."""
+    return [title for title in caught if title.startswith(invariant.variants)]
+
+
+def _codes(titles: Iterable[str]) -> str:
+    """What they are called before the colon; some have no such name."""
+    return " ".join(sorted({title.partition(":")[0] for title in titles if ":" in title}))
+
+
+def _row(invariant: Invariant, proof: dict[str, Any]) -> str:
+    def added(figure: str, subjects: tuple[str, ...]) -> int:
+        return sum(proof[figure].get(subject, 0) for subject in subjects)
+
+    figures = (
+        added("crash_schedules", invariant.searched),
+        added("states_explored", invariant.searched),
+        added("hours_lived", invariant.lived),
+    )
+    columns = "".join(f"{figure:>10,}" if figure else f"{'-':>10}" for figure in figures)
+    titles = caught_by(invariant, proof["variants_caught"])
+    shown = f"{len(titles):>4}  {_codes(titles)}" if titles else f"{'-':>4}"
+    return f"{invariant.name} {invariant.sentence}".ljust(60) + columns + shown
 
 
 def lines(proof: dict[str, Any]) -> Iterator[str]:
     """The closing table."""
-    yield f"{'invariant':<72}{'schedules':>10}{'states':>10}{'hours':>10}  variants caught"
+    yield f"{'invariant':<60}{'schedules':>10}{'states':>10}{'hours':>10}  variants caught"
+    yield from (_row(invariant, proof) for invariant in INVARIANTS)
     caught = list(proof["variants_caught"])
-    for name, sentence, workflow, variants in INVARIANTS:
-        shown = [v for v in variants if any(v in (title.split(":")[0], *title.split()) for title in caught)]
-        figures = (
-            proof["crash_schedules"].get(workflow),
-            proof["states_explored"].get(workflow),
-            proof["virtual_hours"],
-        )
-        columns = "".join(f"{figure:>10,}" if figure else f"{'-':>10}" for figure in figures)
-        yield f"{name} {sentence}".ljust(72) + f"{columns}  {' '.join(shown)}"
     yield ""
     promises, operations = proof["promises_kept"], proof["operations_linearizable"]
     yield f"repositories: {sum(promises.values())} promises kept by {len(promises)} implementations"
@@ -125,6 +158,8 @@ def lines(proof: dict[str, Any]) -> Iterator[str]:
         yield f"  {subject}: " + ", ".join(f"{n} in {phase}" for phase, n in phases.items())
     for subject, notices in proof["notices_survived"].items():
         yield f"notices at once, {subject}: {notices}"
+    for trouble, calls in proof["launches_in_vain"].items():
+        yield f"launches in vain, {trouble}: {calls['asked']} requests, {calls['launched']} answered"
     required = sum(any(title.startswith(f"{v}:") for title in caught) for v in VARIANTS_REQUIRED)
     yield f"broken variants caught: {len(caught)}; required: {required} of {len(VARIANTS_REQUIRED)}"
     rate = ", ".join(f"{name} {n}" for name, n in proof["actions_per_virtual_day"].items())

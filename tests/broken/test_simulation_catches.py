@@ -43,12 +43,6 @@ CASES: dict[str, tuple[str, str, dict[str, str], str]] = {
         },
         "L-A2",
     ),
-    "H1: a node takes pods though no record names its machine, in the simulated world": (
-        Scaling.name,
-        "sweep",
-        {"        if worker.instance_id in named\n        and worker.alive\n": "        if worker.alive\n"},
-        "S-A2",
-    ),
 }
 
 

@@ -7,11 +7,20 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler import workflow as shipped
-from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, ScaleUp, Status, Target, Tombstone
+from holdfast.autoscaler.record import (
+    Cluster,
+    Condemned,
+    Recent,
+    ScaleDown,
+    ScaleUp,
+    Status,
+    Target,
+    Tombstone,
+)
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.cloud import State
-from holdfast.kernel import Write
+from holdfast.kernel import Event, Write
 from tests.crash.test_growing import SETTINGS as GROWING
 from tests.model.fleet import Machine, World, fleet
 from tests.model.lives import Story, judge, lives
@@ -51,7 +60,7 @@ def with_sight(
 
     def tell(module: Any) -> str:
         step = module.workflow(replace(SETTINGS, **said)).step
-        now, told, commits = cluster, [], 0
+        now, told, commits = cluster, list[Event](), 0
         while isinstance(ahead := step(now, seen, NOW_S), Write) and commits < 60:
             now, told, commits = ahead.value, [*told, *ahead.events], commits + 1
         return judged(now, [*kinds(told), f"{commits} commits"])
@@ -104,6 +113,11 @@ def condemns_nobody(cluster: Cluster, told: list[str]) -> str:
     return (
         f"S-A4: {cluster.condemned[0].instance_id} runs pods, and is condemned" if cluster.condemned else ""
     )
+
+
+def claims_again(cluster: Cluster, told: list[str]) -> str:
+    """It was adopted, and nobody came to open its node before that ran out."""
+    return "" if "adopted" in told else f"L-A3: i-3 waits, and nobody opens it: {told}"
 
 
 CONDEMNED = Cluster(
@@ -226,6 +240,15 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         },
         with_sight(Cluster(), sight(*TWO, pending=1), holds),
         "PENDING_UP_SEC",
+    ),
+    "L-A3: what has run out is waited for until somebody writes": (
+        {"workflow": {"ahead(_recalled(cluster, settings, now_s), sight": "ahead(cluster, sight"}},
+        with_sight(
+            Cluster(recent=(Recent("i-3", "default", "a", AT_S - 900),), pending_since_s=AT_S),
+            sight(*TWO, worker("i-3", joining=True), pending=1),
+            claims_again,
+        ),
+        "L-A3",
     ),
     "L-A3: a broken node is waited for": (
         {

@@ -5,6 +5,7 @@ import pytest
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import Notice, NoticeKind
+from tests.deep import DEEP
 from tests.model.fleet import World, fleet, noticed
 from tests.model.lives import Befall, Story, judge, lives
 from tests.proof import prove
@@ -48,8 +49,8 @@ def test_a_doomed_worker_is_replaced_once_whatever_dies_twice() -> None:
     ("befall", "launched"),
     [
         (HINTED, 1),
-        (both(HINTED, INTERRUPTED), 1),
-        (both(INTERRUPTED, notice("i-2", NoticeKind.INTERRUPTION)), 2),
+        pytest.param(both(HINTED, INTERRUPTED), 1, marks=DEEP),
+        pytest.param(both(INTERRUPTED, notice("i-2", NoticeKind.INTERRUPTION)), 2, marks=DEEP),
         (both(INTERRUPTED, notice("i-1", NoticeKind.GONE)), 1),
     ],
     ids=["a hint", "a hint that becomes certain", "all of them", "an interruption that has come true"],

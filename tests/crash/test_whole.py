@@ -9,6 +9,7 @@ from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import NoticeKind
 from tests.crash.test_interrupting import notice
+from tests.deep import cases
 from tests.model.fleet import World, fleet, taken_back
 from tests.model.lives import Befall, Story, judge, lives
 from tests.proof import prove
@@ -46,7 +47,15 @@ CASES: dict[str, tuple[World, Befall, Sequence[int]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+LONG = {
+    "a shrink, and the one that leaves is taken",
+    "a shrink, and a hint",
+    "a shrink, and a reclaim",
+    "growing, and a reclaim",
+}
+
+
+@pytest.mark.parametrize("case", cases(CASES, deep=LONG))
 def test_whatever_befalls_it_and_whenever_it_ends_with_the_right_number(case: str) -> None:
     world, befall, launched = CASES[case]
     schedules = 0

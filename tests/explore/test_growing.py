@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.workflow import workflow
+from tests.deep import cases
 from tests.model.fleet import World, fleet
 from tests.model.hands import Here, search, start
 from tests.proof import prove
@@ -67,7 +68,7 @@ CASES: dict[str, tuple[Here, Settings]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases(CASES, deep={"a machine that dies"}))
 def test_hands_grow_the_fleet_once_and_leave_no_surplus(case: str) -> None:
     first, settings = CASES[case]
 

@@ -5,6 +5,7 @@ import pytest
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import NoticeKind
+from tests.deep import cases
 from tests.model.fleet import World, fleet
 from tests.model.hands import Here, search, start
 from tests.proof import prove
@@ -37,7 +38,7 @@ CASES: dict[str, Here] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases(CASES, deep={"both at once", "a hint, and no capacity"}))
 def test_a_doomed_machine_is_replaced_once(case: str) -> None:
     first = CASES[case]
 

@@ -7,6 +7,7 @@ import pytest
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import NoticeKind
+from tests.deep import cases
 from tests.model.fleet import World, fleet
 from tests.model.hands import Here, search, start
 from tests.proof import prove
@@ -43,7 +44,10 @@ CASES: dict[str, tuple[Here, int]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+LONG = {"a shrink, a reclaim that nobody tells, a pod that stays"}
+
+
+@pytest.mark.parametrize("case", cases(CASES, deep=LONG))
 def test_everything_at_once_does_no_harm_and_ends_well(case: str) -> None:
     first, most = CASES[case]
     settings = settings_for(most)

@@ -81,6 +81,7 @@ SHELLS: dict[str, tuple[str, dict[str, str], str]] = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("title", SHELLS)
 def test_the_storm_is_too_much_for(title: str) -> None:
     part, changes, complaint = SHELLS[title]

@@ -8,14 +8,16 @@ from holdfast.cloud import Market
 from holdfast.sim.machine import Ending
 from holdfast.sim.scenarios.scaling import SETTINGS
 from holdfast.sim.world import START_S
+from tests.deep import cases
 from tests.proof import prove
 from tests.sim.fleets import a_fleet, busy_days
 
 SEEDS, HOURS, CHUNK = 12, 24, 2
+DEEP_FROM = 4
 PHASES = ("idle", "intended", "joining", "planned", "doomed")
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+@pytest.mark.parametrize("first", cases(range(0, SEEDS, CHUNK), deep=range(DEEP_FROM, SEEDS, CHUNK)))
 def test_whatever_fails_nothing_breaks_and_the_fleet_heals(first: int) -> None:
     told: Counter[str] = Counter()
     for seed in range(first, first + CHUNK):

@@ -1,6 +1,7 @@
 """Our reading of DescribeInstances gives what botocore's gives, and leaves to it what it does not know."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -37,7 +38,7 @@ CONTROL_PLANE = """<item><instanceId>i-4</instanceId><instanceState><name>runnin
 
 
 def machine(inside: str) -> str:
-    return f"<item><instanceId>i-1</instanceId><instanceState><name>running</name></instanceState>{inside}</item>"
+    return BARE_ONE.replace("</item>", f"{inside}</item>")
 
 
 def answer(*reservations: str, after: str = "", space: str = SPACE) -> str:
@@ -56,7 +57,7 @@ class Replies:
     """Stands where the network is: one prepared answer after the other."""
 
     replies: list[tuple[int, str]]
-    asked: list[bytes] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
 
     def __call__(self, request: Any, **_: object) -> "Reply":
         self.asked.append(request.body)
@@ -83,28 +84,28 @@ def clients(aws_identity: None) -> Clients:
     return make_client(**where), aws.make_client("ec2", **where)  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def answers(clients: Clients) -> Iterator[Any]:
-    """What each client makes of the same replies: a value, or what kind of failure."""
-    registered: list[tuple[Any, Replies]] = []
-
-    def ask(act: Any, *replies: tuple[int, str]) -> tuple[Any, Any]:
-        said = []
-        for client in clients:
-            network = Replies(list(replies))
-            client.meta.events.register(BEFORE_SEND, network)
-            registered.append((client, network))
-            try:
-                said.append(act(client))
-            except Exception as error:
-                said.append((type(error), str(error)))
-            client.meta.events.unregister(BEFORE_SEND, network)
-        ours, theirs = said
-        return ours, theirs
-
-    yield ask
-    for client, network in registered:
+@contextmanager
+def told(client: Any, *replies: tuple[int, str]) -> Iterator[Replies]:
+    network = Replies(list(replies))
+    client.meta.events.register(BEFORE_SEND, network)
+    try:
+        yield network
+    finally:
         client.meta.events.unregister(BEFORE_SEND, network)
+
+
+def asked(client: Any, act: Callable[[Any], Any], *replies: tuple[int, str]) -> Any:
+    """A value, or the kind of failure and its words."""
+    with told(client, *replies):
+        try:
+            return act(client)
+        except Exception as error:
+            return type(error), str(error)
+
+
+def both(clients: Clients, act: Callable[[Any], Any], *replies: tuple[int, str]) -> list[Any]:
+    """What the two make of the same replies: first ours."""
+    return [asked(client, act, *replies) for client in clients]
 
 
 def workers(client: Any) -> Sequence[Instance]:
@@ -133,9 +134,9 @@ NORMAL = {
 }
 LEFT_TO_BOTOCORE = {
     "nobody": answer(),
-    "no list at all": f"<DescribeInstancesResponse {SPACE}><requestId>1</requestId></DescribeInstancesResponse>",
+    "no list at all": f"<DescribeInstancesResponse {SPACE}/>",
     "a prefix": (
-        f'<e:DescribeInstancesResponse xmlns:e="x"><e:reservationSet><e:item><e:instancesSet><e:item>'
+        '<e:DescribeInstancesResponse xmlns:e="x"><e:reservationSet><e:item><e:instancesSet><e:item>'
         "<e:instanceId>i-1</e:instanceId><e:instanceState><e:name>running</e:name></e:instanceState>"
         "</e:item></e:instancesSet></e:item></e:reservationSet></e:DescribeInstancesResponse>"
     ),
@@ -154,16 +155,16 @@ LEFT_TO_BOTOCORE = {
 @pytest.mark.parametrize(
     "body", [*NORMAL.values(), *LEFT_TO_BOTOCORE.values()], ids=[*NORMAL, *LEFT_TO_BOTOCORE]
 )
-def test_the_machines_are_those_that_botocore_reads(body: str, answers: Any) -> None:
-    ours, theirs = answers(workers, (200, body))
+def test_the_machines_are_those_that_botocore_reads(body: str, clients: Clients) -> None:
+    ours, theirs = both(clients, workers, (200, body))
     assert ours == theirs
-    ours, theirs = answers(address, (200, body))
+    ours, theirs = both(clients, address, (200, body))
     assert ours == theirs
 
 
 @pytest.mark.parametrize("body", NORMAL.values(), ids=[*NORMAL])
-def test_what_is_read_is_told_as_botocore_tells_it(body: str, answers: Any) -> None:
-    ours, theirs = answers(described, (200, body))
+def test_what_is_read_is_told_as_botocore_tells_it(body: str, clients: Clients) -> None:
+    ours, theirs = both(clients, described, (200, body))
 
     assert ours["ResponseMetadata"] == theirs["ResponseMetadata"]
     assert ours["Reservations"] == [
@@ -200,8 +201,8 @@ def test_what_is_odd_is_left_as_it_is(body: str) -> None:
     assert (reply["body"], taken) == (body.encode(), {})
 
 
-def test_every_field_is_read(answers: Any) -> None:
-    [found], _ = answers(workers, (200, answer(BUSY_ONE)))
+def test_every_field_is_read(clients: Clients) -> None:
+    [found], _ = both(clients, workers, (200, answer(BUSY_ONE)))
 
     assert found == Instance(
         instance_id="i-1",
@@ -217,21 +218,20 @@ def test_every_field_is_read(answers: Any) -> None:
 
 
 def test_pages_are_followed(clients: Clients) -> None:
-    network = Replies(
-        [(200, answer(BUSY_ONE, after="<nextToken>more &amp; more</nextToken>")), (200, answer(BARE_ONE))]
-    )
     client, _ = clients
-    client.meta.events.register(BEFORE_SEND, network)
-    try:
+    first = answer(BUSY_ONE, after="<nextToken>more &amp; more</nextToken>")
+
+    with told(client, (200, first), (200, answer(BARE_ONE))) as network:
         found = workers(client)
-    finally:
-        client.meta.events.unregister(BEFORE_SEND, network)
 
     assert [each.instance_id for each in found] == ["i-1", "i-2"]
-    assert [b"NextToken=more+%26+more" in asked for asked in network.asked] == [False, True]
+    assert ["NextToken=more+%26+more" in body for body in network.asked] == [False, True]
 
 
-REFUSAL = "<Response><Errors><Error><Code>{}</Code><Message>why</Message></Error></Errors><RequestID>1</RequestID></Response>"
+REFUSAL = (
+    "<Response><Errors><Error><Code>{}</Code><Message>why</Message></Error></Errors>"
+    "<RequestID>1</RequestID></Response>"
+)
 
 
 @pytest.mark.parametrize(
@@ -243,15 +243,15 @@ REFUSAL = "<Response><Errors><Error><Code>{}</Code><Message>why</Message></Error
         (500, "InternalError"),
     ],
 )
-def test_a_refusal_means_what_it_meant(status: int, code: str, answers: Any) -> None:
-    ours, theirs = answers(workers, (status, REFUSAL.format(code)))
+def test_a_refusal_means_what_it_meant(status: int, code: str, clients: Clients) -> None:
+    ours, theirs = both(clients, workers, (status, REFUSAL.format(code)))
 
     assert ours == theirs
     assert issubclass(ours[0], HoldfastError)
     assert code in ours[1]
 
 
-def test_a_body_that_was_cut_off_is_worth_another_try(answers: Any) -> None:
-    ours, _ = answers(workers, (200, answer(BUSY_ONE)[:400]))
+def test_a_body_that_was_cut_off_is_worth_another_try(clients: Clients) -> None:
+    ours, _ = both(clients, workers, (200, answer(BUSY_ONE)[:400]))
 
     assert ours[0] is Busy

@@ -1,6 +1,7 @@
 """The judge of a campaign is judged: each kind of damage is seen, and an honest history passes."""
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from holdfast.autoscaler.workload import CORDON_OWNERS, JOINING_TAINT
 from holdfast.kernel import Event, Logged
 from tools.endure import account
 from tools.endure.books import Books, Machine
+from tools.endure.budget import BudgetWatch
 
 FLOOR = 2
 
@@ -46,6 +48,8 @@ def problems(books: Books, nodes: list[dict[str, Any]] | None = None) -> list[st
         *account.log_is_whole(books.logged, 1),
         *account.others_are_let_be(books, []),
         *account.nodes_are_at_rest(there, books),
+        *account.zones_are_balanced(books, ("a", "b")),
+        *account.none_is_surplus(books, FLOOR),
     ]
 
 
@@ -94,6 +98,14 @@ def a_hole_in_the_log(books: Books) -> None:
     books.logged[:] = [Logged("cluster", 2, 0, "c", one.event) for one in books.logged]
 
 
+def one_too_many(books: Books) -> None:
+    books.machines["i-e"] = Machine("i-e", "a", running_s=10)
+
+
+def an_empty_zone(books: Books) -> None:
+    books.machines["i-b"].zone = "a"
+
+
 def a_stranger_ended(books: Books) -> None:
     books.foreign_ends.append("i-theirs")
 
@@ -111,6 +123,8 @@ def a_stranger_ended(books: Books) -> None:
         (last_of_its_zone, "i-c was condemned as the last one in a"),
         (nobody_heard, "i-d was to be taken back, and nobody heard it"),
         (a_hole_in_the_log, "misses [1]"),
+        (one_too_many, "3 machines live where 2 carry everything"),
+        (an_empty_zone, "zones are not balanced: {'a': 2, 'b': 0}"),
         (a_stranger_ended, "i-theirs belongs to somebody else"),
     ],
 )
@@ -140,3 +154,20 @@ def test_marks_on_nodes_are_seen_whoever_they_belong_to() -> None:
     assert [*account.others_are_let_be(honest(), [marked])] == [
         "node i-b belongs to somebody else, and was cordoned"
     ]
+
+
+def test_a_broken_budget_counts_from_the_first_look_at_which_it_was_whole() -> None:
+    watch = BudgetWatch()
+    looks: list[tuple[bool | None, bool, bool]] = [
+        (False, True, False),  # broken by whoever changed the load
+        (None, True, False),
+        (True, True, False),
+        (False, True, True),
+        (False, False, False),  # the cloud takes a machine back
+        (False, True, False),
+        (True, True, False),
+        (False, True, True),
+    ]
+    for kept, counts, broken in looks:
+        assert watch.is_broken(repeat(kept).__next__, counts=counts) == broken
+    assert watch.seen == 4

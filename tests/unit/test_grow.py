@@ -163,7 +163,7 @@ def test_a_lost_answer_is_asked_for_again_with_the_same_token(outcome: Outcome) 
 
 
 def test_an_answer_is_noted_once_and_only_for_the_request_that_is_open() -> None:
-    answer = Happened(Launched(("i-9",)))
+    answer: Outcome = Happened(Launched(("i-9",)))
     noted = settle(growing(row()), row(), answer)
 
     assert rows_of(noted)[0] == row(1, "i-9")

@@ -119,7 +119,7 @@ def priced(*workers: Worker, usd: float = 0.1) -> Sight:
 
 
 def test_the_ceiling_counts_what_runs_what_is_asked_for_and_what_is_not_listed_yet() -> None:
-    ceiling = {"usd_per_hour_max": 0.55}
+    ceiling: dict[str, Any] = {"usd_per_hour_max": 0.55}
     assert sum(each.count for each in asked(Need("default", 9), seen=priced(), **ceiling)) == 5
     running = priced(worker("i-1"), worker("i-2"))
     assert sum(each.count for each in asked(Need("default", 9), seen=running, **ceiling)) == 3

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.autoscaler import interruption
 from holdfast.autoscaler.ports import (
+    Admit,
     Drain,
     Drained,
     Effect,
@@ -24,6 +25,7 @@ from holdfast.autoscaler.record import (
     Condemned,
     Doomed,
     LaunchStatus,
+    Recent,
     ScaleDown,
     Skip,
     Spent,
@@ -289,6 +291,17 @@ def test_what_looks_forgotten_is_removed_a_few_at_a_time() -> None:
     assert kinds(told).count("condemned") == SETTINGS.sweep_batch
     assert sum(isinstance(effect, Terminate) for effect in due) == SETTINGS.sweep_batch
     assert len(cluster.condemned) == SETTINGS.sweep_batch
+
+
+def test_a_node_that_nobody_opened_while_it_was_remembered_is_adopted_anew() -> None:
+    """Whoever adopted it died, and nothing else is written for a long time."""
+    stale = Cluster(recent=(Recent("i-3", "default", "a", AT_S - 900),), pending_since_s=AT_S)
+
+    cluster, told, due = run(stale, sight(*TWO, worker("i-3", joining=True), pending=1))
+
+    assert "adopted" in kinds(told)
+    assert [one.at_s for one in cluster.recent] == [AT_S]
+    assert Admit("i-3") in due
 
 
 def test_every_write_drops_what_need_not_be_remembered_any_longer() -> None:

@@ -39,7 +39,7 @@ def workflow(settings: Settings) -> Workflow[Cluster, Sight, Effect]:
     """The shipped one.  In observe mode it writes what it would do, and asks for no effect."""
     ahead = observe if settings.observe else step
     return Workflow(
-        step=lambda cluster, sight, now_s: _tidied(ahead(cluster, sight, settings, now_s), settings, now_s),
+        step=lambda cluster, sight, now_s: ahead(_recalled(cluster, settings, now_s), sight, settings, now_s),
         settle=lambda cluster, effect, outcome, now_s: settle(cluster, effect, outcome, settings, now_s),
     )
 
@@ -229,12 +229,12 @@ def observe(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) ->
     return book(cluster, sight, decision, settings, now_s) or Done()
 
 
-def _tidied(ahead: Ahead, settings: Settings, now_s: float) -> Ahead:
-    """Every write also drops what need not be remembered any longer."""
-    if not isinstance(ahead, Write):
-        return ahead
-    cluster = ahead.value
-    kept = replace(
+def _recalled(cluster: Cluster, settings: Settings, now_s: float) -> Cluster:
+    """The record without what need not be remembered any longer; the next write drops it for good.
+
+    Before a step, not after it: what has run out must not be waited for until somebody writes.
+    """
+    return replace(
         cluster,
         gone=tuple(stone for stone in cluster.gone if now_s - stone.at_s < settings.remember_s),
         recent=tuple(one for one in cluster.recent if now_s - one.at_s < settings.remember_s),
@@ -242,7 +242,6 @@ def _tidied(ahead: Ahead, settings: Settings, now_s: float) -> Ahead:
         unavailable=tuple(one for one in cluster.unavailable if now_s < one.until_s),
         spent=tuple(one for one in cluster.spent if now_s - one.at_s < HOUR_S),
     )
-    return Write(kept, ahead.events)
 
 
 def _waiting_for(cluster: Cluster) -> str:

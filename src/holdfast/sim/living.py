@@ -12,12 +12,12 @@ from holdfast.sim.memory import MemoryCaps, MemoryGroups, MemoryItems
 from holdfast.sim.scenarios import Agreeing, Scaling, Scenario, TakingOver, scaling
 from holdfast.sim.world import START_S, World
 
-HEALING_H = 3.0
+HEALING_H = 6.0
 """Faults stop, nothing new happens; by the end of this everything must be as it should be."""
 
 SMALL: Final = replace(scaling.SETTINGS, max_workers=6)
-TICK_S, PACE = 240.0, 4.0
-"""A small fleet, looked after every four minutes: thousands of its hours can be lived at every check."""
+TICK_S, PACE = 900.0, 12.0
+"""A small fleet, looked after every quarter of an hour: a year of it can be lived at every check."""
 
 Workflows = dict[str, Any]
 """By scenario's name what it uses in place of the shipped workflow, or shell: for broken variants."""

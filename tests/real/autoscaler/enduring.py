@@ -27,13 +27,15 @@ def assert_survives(ground: Ground, shell: Shell, seed: int) -> None:
     assert len(books.alive) == FLOOR
     assert campaign.most_workers * ON_ONE >= MANY, "the load never needed more than the floor"
     assert campaign.warned == campaign.rounds >= 1
-    assert campaign.budget_seen >= campaign.rounds, "nobody looked whether the budget is kept"
+    assert campaign.budget.seen >= campaign.rounds, "nobody looked whether the budget is kept"
+    assert campaign.hunt.at_work * 2 >= campaign.kills.total(), "most were killed before they were awake"
     assert books.repeated >= 1, "nobody was killed between asking for machines and noting the answer"
     prove(
         "kill9",
         f"autoscaler, {shell.name}",
         kills=campaign.kills.total(),
         inside_a_commit=0,
+        at_work=campaign.hunt.at_work,
         phases={str(phase): campaign.kills[phase] for phase in HUNTED},
         rounds=campaign.rounds,
         launched=len(books.machines),

@@ -1,6 +1,6 @@
 """A good answer of DescribeInstances, read by us: of each machine only what `listing` looks at.
 
-botocore reads everything there is to a machine, all in Python: that was most of the CPU time of an
+botocore reads everything there is to a machine, all in Python: that was half of the CPU time of an
 idle tick.  It still signs, sends and pages, and it reads every refusal.  It also reads every answer
 that is not as we expect: what is not understood here is left to it, as if we were not there.
 """

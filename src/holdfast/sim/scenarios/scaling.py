@@ -27,7 +27,7 @@ from holdfast.sim.inbox import MemoryInbox
 from holdfast.sim.load import Demand, SimMetrics
 from holdfast.sim.machine import Ending, Machine
 from holdfast.sim.pods import SimNode
-from holdfast.sim.scenarios.scaling_judge import Judge
+from holdfast.sim.scenarios.scaling_judge import PATIENCE_S, PATIENCE_TICKS, Judge
 from holdfast.sim.scenarios.scenario import Watched
 from holdfast.sim.world import Process, World
 
@@ -93,6 +93,7 @@ class Scaling:
         self.metrics = SimMetrics(world, self.cluster)
         self.demand = Demand(world, self.cluster, most=3 * settings.max_workers)
         self.judge = Judge(self.cloud, self.cluster, settings, record=lambda: self.record)
+        self.judge.patience_s = max(PATIENCE_S, PATIENCE_TICKS * self.tick_s)
         self.store = Watched(store, self._committed)
         self.accidents = self.judge.accidents
         self.actions = 0

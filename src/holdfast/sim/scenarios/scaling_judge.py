@@ -25,6 +25,7 @@ MONEY_SLACK: Final = 1.25
 """Prices move between the look that a launch rests on and its answer."""
 HOUR_S: Final = 3_600.0
 PATIENCE_S: Final = 2 * HOUR_S
+PATIENCE_TICKS: Final = 24
 
 
 class Judge(Witness):
@@ -40,6 +41,8 @@ class Judge(Witness):
         self.doomed: set[str] = set()
         self.by_hand: set[str] = set()
         """Nodes that a person has cordoned."""
+        self.patience_s = PATIENCE_S
+        """How long something may be wrong that is mended by and by."""
         self.looked_s = 0.0
         """When the process that commits now has listed the machines."""
         self._tokens: dict[str, int] = {}
@@ -234,7 +237,7 @@ class Judge(Witness):
         wrong = dict.fromkeys([*self._strays(), *self._unnamed(), *self._old_action()])
         self._since_s = {what: self._since_s.get(what, now_s) for what in wrong}
         for what, since_s in self._since_s.items():
-            if now_s - since_s > PATIENCE_S:
+            if now_s - since_s > self.patience_s:
                 self.accuse(f"{what}, for {now_s - since_s:.0f} s")
 
     def _strays(self) -> Iterable[str]:
