@@ -1,5 +1,7 @@
 """The closing table: whose figures stand behind an invariant, and which broken variants."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,3 +122,26 @@ def test_a_run_that_shows_nothing_misses_everything() -> None:
     for workflow in ("shrink", "grow", "interruption", "whole", "takeover", "agreement"):
         assert any(line.startswith(f"crash schedules of {workflow}: 0") for line in short), workflow
     assert "broken variant S-A6 was not caught" in short
+
+
+def test_a_run_of_other_tests_adds_its_figures_and_takes_none_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proof, "BUILD", tmp_path)
+    whole = {
+        "states": {"grow": 40, "shrink": 9},
+        "hours": 8_760,
+        "explored": [{"case": "a"}],
+        "by": {"x": "y"},
+    }
+    some = {"states": {"grow": 70, "whole": 5}, "hours": 0, "explored": [{"case": "b"}], "by": {}}
+
+    proof.keep(whole, afresh=True)
+    proof.keep(some, afresh=False)
+
+    assert json.loads((tmp_path / "proof.json").read_text()) == {
+        "states": {"grow": 70, "shrink": 9, "whole": 5},
+        "hours": 8_760,
+        "explored": [{"case": "a"}, {"case": "b"}],
+        "by": {"x": "y"},
+    }
