@@ -134,7 +134,7 @@ def test_a_run_of_other_tests_adds_its_figures_and_takes_none_away(
         "explored": [{"case": "a"}],
         "by": {"x": "y"},
     }
-    some = {"states": {"grow": 70, "whole": 5}, "hours": 0, "explored": [{"case": "b"}], "by": {}}
+    some = {"states": {"grow": 70, "whole": 5}, "hours": 0, "explored": [{"case": "b"}], "by": {"x": "y"}}
 
     proof.keep(whole, afresh=True)
     proof.keep(some, afresh=False)
