@@ -9,6 +9,7 @@ WORDS: Mapping[str, str] = {
     "stamped": "noticed meanwhile",
     "beginScaleUp": "growth begins",
     "extendScaleUp": "growth is extended",
+    "joinExtended": "its workers get more time to join",
     "retryScaleUp": "growth tries elsewhere",
     "recordScaleUpInstances": "launched",
     "launchRefused": "launch refused",
