@@ -246,7 +246,8 @@ def _recalled(cluster: Cluster, settings: Settings, now_s: float) -> Cluster:
 
 def _waiting_for(cluster: Cluster) -> str:
     if cluster.scale_up is not None:
-        return f"{cluster.scale_up.on_its_way} workers are on their way"
+        coming = cluster.scale_up.on_its_way
+        return "1 worker is on its way" if coming == 1 else f"{coming} workers are on their way"
     if cluster.scale_down is not None:
         going = cluster.scale_down.having(Status.PLANNED, Status.DRAINED, Status.CONDEMNED)
         return f"{' '.join(going)} on the way out"
