@@ -1,12 +1,15 @@
 """How effects are carried out on a cluster: one short round at a time, on what is there now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Barrier
+from time import sleep
 from typing import Any, cast
 
 import msgspec
 import pytest
 
+from holdfast.adapters.assembly import side_by_side
 from holdfast.autoscaler.carry_out import ADMIT_WITHIN_S, EVICT_WITHIN_S, HARD_S, Crew
 from holdfast.autoscaler.grow import ADMISSION_S
 from holdfast.autoscaler.ports import (
@@ -22,9 +25,9 @@ from holdfast.autoscaler.ports import (
     Uncordon,
 )
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.workload import CORDON_FOUND, JOINING_TAINT, KubeNode, Pod, cordon_owners
+from holdfast.autoscaler.workload import CORDON_FOUND, JOINING_TAINT, Budget, KubeNode, Pod, cordon_owners
 from holdfast.kernel import Busy, Conflict, Happened, Invalid, Outcome, Unknown
-from tests.workloads import daemon, node, pod
+from tests.workloads import budget, daemon, node, pod
 
 NOW_S = 10_000.0
 
@@ -174,6 +177,75 @@ def test_once_begun_a_drain_waits_for_a_budget_and_says_for_which_pod() -> None:
     assert answer.blocked_by == ""
     assert "shop/b: needs 1 healthy pods" in answer.waiting_for
     assert cluster.log == ["evict a", "evict b"]
+
+
+class Crowd(Cluster):
+    """As many nodes as are asked for, each with two pods; it sees how many evictions it has at once."""
+
+    def __init__(self, meanwhile: Callable[[], object], refuses: dict[str, Evicted] | None = None) -> None:
+        super().__init__(None, refuses=refuses or {})
+        self.at_once = self.most_at_once = 0
+        self.meanwhile = meanwhile
+
+    def node(self, name: str) -> KubeNode | None:
+        return node(name, instance_id=f"i-{name}", cordon_owners=["act"])
+
+    def pods(self, node_name: str | None = None) -> Sequence[Pod]:
+        return [pod(f"{node_name}-{n}", node=node_name or "", labels={"app": "web"}) for n in (1, 2)]
+
+    def evict(self, pod: Pod, *, grace_s: int | None = None, dry_run: bool = False) -> Evicted:
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        self.log.append(pod.metadata.name)
+        self.meanwhile()
+        self.at_once -= 1
+        return self.refuses.get(pod.metadata.name, Evicted(Eviction.ACCEPTED))
+
+
+class Standing(Clock):
+    """Real threads wait for each other, and no time passes by it."""
+
+    def sleep(self, seconds: float) -> None:
+        give_way()
+
+
+CROWD = 6
+
+
+def give_way() -> None:
+    """A chance for all others to come in between."""
+    sleep(0.002)
+
+
+def drain_crowd(cluster: Crowd, budgets: Sequence[Budget]) -> list[Drained]:
+    """All nodes at once, each in a thread."""
+    hands = crew(cluster)
+    hands.names = {f"i-n-{n}": f"n-{n}" for n in range(CROWD)}
+    hands.budgets, hands.together, hands.clock = budgets, side_by_side, Standing()
+    outcomes = hands.perform([Drain(instance_id, "act") for instance_id in hands.names])
+    assert all(isinstance(outcome, Happened) for outcome in outcomes), outcomes
+    return [cast("Any", outcome).answer for outcome in outcomes]
+
+
+def test_evictions_that_one_budget_covers_come_one_after_the_other() -> None:
+    cluster = Crowd(give_way)
+    drain_crowd(cluster, [budget(selector={"app": "web"}, allowed=20)])
+    assert len(cluster.log) == 2 * CROWD
+    assert cluster.most_at_once == 1
+
+
+def test_evictions_that_no_budget_covers_wait_for_nobody() -> None:
+    cluster = Crowd(Barrier(CROWD, timeout=30).wait)  # nobody gets on unless all are there
+    drain_crowd(cluster, [budget(selector={"app": "other"})])
+    assert len(cluster.log) == 2 * CROWD
+
+
+def test_a_budget_that_has_refused_is_not_asked_again_in_the_same_round() -> None:
+    full = Evicted(Eviction.REFUSED, "needs 1 healthy pods and has 1")
+    cluster = Crowd(give_way, {f"n-{node}-{n}": full for node in range(CROWD) for n in (1, 2)})
+    answers = drain_crowd(cluster, [budget(selector={"app": "web"}, allowed=1)])
+    assert len(cluster.log) == 1
+    assert all("needs 1 healthy pods" in answer.waiting_for and answer.left == 2 for answer in answers)
 
 
 def test_two_budgets_on_one_pod_end_the_drain() -> None:

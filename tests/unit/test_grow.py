@@ -231,8 +231,18 @@ def test_attempts_come_to_an_end() -> None:
     assert kinds(proceed(last, sight(*TWO))) == ["launchAbandoned"]
 
 
-def test_a_request_that_nobody_answers_is_let_go_after_the_join_timeout() -> None:
-    abandoned = written(proceed(growing(row()), sight(*TWO), NOW_S + 601))
+def test_a_request_whose_answer_nobody_noted_is_repeated_however_late_that_is() -> None:
+    """The answer was lost, and nobody came for an hour: the token still tells what was launched."""
+    extended = written(proceed(growing(row()), sight(*TWO), NOW_S + 3_600))
+
+    assert kinds(extended) == ["joinExtended"]
+    again = row(at_s=AT_S + 3_600, extended=True)
+    assert proceed(extended.value, sight(*TWO), NOW_S + 3_600) == Do((LaunchInstances(ACTION, again),))
+    assert again.token(ACTION) == row().token(ACTION)
+
+
+def test_a_request_that_nobody_answers_is_let_go_after_a_second_join_timeout() -> None:
+    abandoned = written(proceed(growing(row(extended=True)), sight(*TWO), NOW_S + 601))
 
     assert kinds(abandoned) == ["launchAbandoned"]
     assert kinds(proceed(abandoned.value, sight(*TWO), NOW_S + 601)) == ["failScaleUp"]

@@ -5,13 +5,16 @@ anew, so that it acts on what is there now.  Evictions stop by themselves when t
 read too long ago: somebody who slept must not go on draining for an action that has ended.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Final
 
 import msgspec
 
 from holdfast.autoscaler import drain
+from holdfast.autoscaler.budgets import Budgets
 from holdfast.autoscaler.ports import (
     Admit,
     Cloud,
@@ -20,6 +23,7 @@ from holdfast.autoscaler.ports import (
     Drain,
     Drained,
     Effect,
+    Evicted,
     Eviction,
     ForgetNotices,
     Inbox,
@@ -48,6 +52,7 @@ margin that a tick keeps: what was done so far is noted, however many nodes are 
 ADMIT_WITHIN_S: Final = 60.0
 """After this long a node is not opened any more: its machine may have been condemned meanwhile, and
 what is condemned later than this cannot have been admitted.  See `grow.ADMISSION_S`."""
+TURN_S: Final = 0.05
 HARD_S: Final = 40.0
 """So long before the deadline a doomed node's pods are deleted, whatever a budget says."""
 
@@ -76,8 +81,16 @@ class Crew:
     """When the record was last read."""
     problems: list[str] = field(default_factory=list)
     """What was refused for good: shown to people, and tried again next time."""
+    _covering: Budgets = field(default_factory=lambda: Budgets(()))
+    _turns: dict[tuple[str, str], Lock] = field(default_factory=dict)
+    """One for each budget: see `_ask_to_leave`."""
+    _used_up: dict[tuple[str, str], Evicted] = field(default_factory=dict)
+    """Budgets that have refused a healthy pod in this round, with what they said."""
 
     def perform(self, effects: Sequence[Effect]) -> list[Outcome]:
+        self._covering = Budgets(self.budgets)
+        self._turns = {_called(budget): Lock() for budget in self.budgets}
+        self._used_up = {}
         doomed = [effect.instance_id for effect in effects if isinstance(effect, Terminate)]
         others = [effect for effect in effects if not isinstance(effect, Terminate)]
         calls: list[Callable[[], Outcome]] = [lambda e=e: self._attempt(self._one, e) for e in others]  # type: ignore[misc]
@@ -196,7 +209,7 @@ class Crew:
 
     def _blocker(self, pods: Sequence[Pod], *, begun: bool) -> str:
         """What keeps this node, before it is touched; or what turned up while it was being emptied."""
-        for blocker in drain.blockers(pods, self.budgets, self.settings.drain):
+        for blocker in drain.blockers(pods, self._covering, self.settings.drain):
             # Our own evictions use a budget up: from then on one waits for it.
             if not (begun and blocker.rule is drain.Rule.BUDGET):
                 return str(blocker)
@@ -211,8 +224,7 @@ class Crew:
     def _evict(self, pods: Sequence[Pod]) -> Drained:
         waiting_for = ""
         for pod in drain.to_evict(pods):
-            self._still_fresh()
-            answer = self.kubernetes.evict(pod)
+            answer = self._ask_to_leave(pod)
             if answer.outcome is Eviction.IMPOSSIBLE:
                 return Drained(blocked_by=f"{pod.called} can never be evicted: {answer.message}")
             if answer.outcome is Eviction.REFUSED:
@@ -224,19 +236,55 @@ class Crew:
         self._cordon(node, effect.action_id)
         movable = drain.to_move(pods, self.settings.interruption_moves_critical)
         for pod in movable:
-            self._still_fresh()
             now_s = self.clock.now_s()
             grace_s = drain.grace_s(pod, now_s, effect.deadline_s)
             if effect.deadline_s - now_s > HARD_S:
-                self.kubernetes.evict(pod, grace_s=grace_s)
+                self._ask_to_leave(pod, grace_s)
             else:
+                self._still_fresh()
                 self.kubernetes.delete_pod(pod, grace_s=grace_s)
         stay = {pod.metadata.uid for pod in drain.to_evict(pods)} - {pod.metadata.uid for pod in movable}
         return _left([pod for pod in pods if pod.metadata.uid not in stay], "")
 
+    def _ask_to_leave(self, pod: Pod, grace_s: int | None = None) -> Evicted:
+        """One after the other under one budget, however many nodes are drained side by side.
+
+        An eviction changes the budget.  Those that collide there are held by the API server for half
+        a second each time, up to ten: with a dozen at once most of them are, and deadlines pass.
+        A budget that refuses one healthy pod would refuse the next: until the next round it is not asked.
+        """
+        covering = [_called(budget) for budget in self._covering.covering(pod)]
+        healthy = drain.is_healthy(pod)
+        with ExitStack() as turns:
+            for called in covering:
+                turns.enter_context(self._turn(called))
+                if healthy and called in self._used_up:
+                    return self._used_up[called]
+            self._still_fresh()
+            answer = self.kubernetes.evict(pod, grace_s=grace_s)
+            if healthy and answer.outcome is Eviction.REFUSED:
+                self._used_up |= dict.fromkeys(covering, answer)
+            return answer
+
+    @contextmanager
+    def _turn(self, called: tuple[str, str]) -> Iterator[None]:
+        """By asking again, not by blocking: threads wait for each other by the clock that they were given."""
+        lock = self._turns[called]
+        while not lock.acquire(blocking=False):
+            self._still_fresh()
+            self.clock.sleep(TURN_S)
+        try:
+            yield
+        finally:
+            lock.release()
+
     def _still_fresh(self, within_s: float = EVICT_WITHIN_S, what: str = "evict") -> None:
         if self.clock.now_s() - self.read_s > within_s:
             raise Busy(f"the record was read too long ago to {what} by it")
+
+
+def _called(budget: Budget) -> tuple[str, str]:
+    return budget.metadata.namespace, budget.metadata.name
 
 
 def _left(pods: Sequence[Pod], waiting_for: str) -> Drained:

@@ -167,9 +167,14 @@ def _budgets(pod: Pod, matching: Sequence[Budget], rules: DrainRules) -> Iterato
 
 
 def _is_spare(pod: Pod, budget: Budget) -> bool:
-    """A pod that is not ready counts for no budget: it may go while enough others are healthy."""
+    """It counts for no budget: it may go while enough others are healthy."""
+    return not is_healthy(pod) and budget.status.current_healthy >= budget.status.desired_healthy > 0
+
+
+def is_healthy(pod: Pod) -> bool:
+    """Whether budgets count it.  Who is not ready may be let go even by one that is used up."""
     ready = next((c.status for c in pod.status.conditions if c.type == "Ready"), "True")
-    return ready != "True" and budget.status.current_healthy >= budget.status.desired_healthy > 0
+    return pod.status.phase != "Pending" and ready == "True"
 
 
 def _would_be_lost(pod: Pod, rules: DrainRules) -> Iterator[Blocker]:

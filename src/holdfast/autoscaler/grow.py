@@ -163,21 +163,22 @@ def _verify(
 def _extend(
     cluster: Cluster, up: ScaleUp, sight: Sight, settings: Settings, now_s: float
 ) -> Write[Cluster] | None:
-    """A ready node that waits for its admission is not late: we are, who did not look for so long.
+    """A ready node that nobody opened is not late, nor is a request that nobody repeated: we are.
 
     By a write, and only once: a node is opened only within its recorded time, so that one which is
-    condemned after it cannot be opened any more.
+    condemned after it cannot be opened any more.  Asked again, the cloud tells what it launched.
     """
     waiting = {w.instance_id for w in sight.workers if w.alive and w.ready and w.joining}
     waiting = {i for i in up.joining if i in waiting and not is_leaving(cluster, i)}
     rows = list(up.launches)
     events: list[Event] = []
     for n, row in enumerate(rows):
+        ready = " ".join(i for i in row.instance_ids if i in waiting)
         is_over = now_s - row.at_s > settings.join_timeout_s
-        if is_over and not row.extended and waiting.intersection(row.instance_ids):
+        if is_over and not row.extended and (ready or row.status is LaunchStatus.INTENDED):
             rows[n] = replace(row, at_s=int(now_s), extended=True)
-            ready = " ".join(i for i in row.instance_ids if i in waiting)
-            events.append(Event("joinExtended", now_s, about=up.action_id, reason=f"ready by now: {ready}"))
+            why = f"ready by now: {ready}" if ready else f"{row.offering}: no answer is known"
+            events.append(Event("joinExtended", now_s, about=up.action_id, reason=why))
     if not events:
         return None
     return Write(replace(cluster, scale_up=replace(up, launches=tuple(rows))), tuple(events[:EVENTS_MAX]))
