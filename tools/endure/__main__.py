@@ -68,6 +68,7 @@ def table(done: list[Campaign]) -> list[str]:
         lines.append(phase.ljust(28) + "".join(f"{campaign.kills[phase]:>10,}" for campaign in done))
     figures = {
         "all": [campaign.kills.total() for campaign in done],
+        "of somebody at work": [campaign.hunt.at_work for campaign in done],
         "rounds": [campaign.rounds for campaign in done],
         "machines launched": [campaign.launched for campaign in done],
         "machines taken back": [campaign.warned for campaign in done],

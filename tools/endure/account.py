@@ -1,5 +1,6 @@
 """Every machine and node accounted for: what must hold of the books, each as a list of problems."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -51,6 +52,19 @@ def floors_are_kept(books: Books, floor: int) -> Iterator[str]:
             yield f"{event.about} was condemned with {len(others)} others left of {floor} needed"
         if len({other.zone for other in others}) < len({other.zone for other in [*others, leaving]}):
             yield f"{event.about} was condemned as the last one in {leaving.zone}"
+
+
+def zones_are_balanced(books: Books, zones: Iterable[str]) -> Iterator[str]:
+    """No zone has two more than another."""
+    count = Counter(dict.fromkeys(zones, 0))
+    count.update(machine.zone for machine in books.alive.values())
+    if max(count.values()) - min(count.values()) > 1:
+        yield f"zones are not balanced: {dict(sorted(count.items()))}"
+
+
+def none_is_surplus(books: Books, needed: int) -> Iterator[str]:
+    if len(books.alive) > needed:
+        yield f"{len(books.alive)} machines live where {needed} carry everything"
 
 
 def log_is_whole(logged: Sequence[Logged], version: int) -> Iterator[str]:

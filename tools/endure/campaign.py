@@ -11,6 +11,7 @@ from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster
 from tools.endure import account
 from tools.endure.books import Books, Ledger
+from tools.endure.budget import BudgetWatch
 from tools.endure.courier import Courier
 from tools.endure.fleet import add_strangers, is_strange
 from tools.endure.ground import CLUSTER, FLOOR, Ground
@@ -19,20 +20,24 @@ from tools.endure.load import Late
 from tools.endure.phase import HUNTED, Phase, phase_of
 from tools.endure.shells import Shell
 
-FEW, MANY = 20, 200
-LOOK_EVERY_S = 0.02
-CHECK_EVERY_S = 0.5
+ON_ONE = 25
+"""So many pods of the load fill a worker."""
+PENDING = 200
+FEW = 20
+MANY = FLOOR * ON_ONE + PENDING
+"""Of these, so many find no place on the workers of the floor."""
+CHECK_EVERY_S = 0.25
 ROUND_TIMEOUT_S = 300.0
 WARNING_S = 25.0
-SETTLING_S = 8.0
-"""After the load was changed, so long the budget's own figures may lag behind."""
+BUDGET_SEEN = 2
+"""So often the budget is looked at in a shrink before the cloud takes a worker back."""
 
 QUOTA = {
     Phase.IDLE: 1,
-    Phase.INTENDED: 4,
-    Phase.JOINING: 4,
-    Phase.DRAINING: 4,
-    Phase.TERMINATING: 3,
+    Phase.INTENDED: 6,
+    Phase.JOINING: 6,
+    Phase.DRAINING: 6,
+    Phase.TERMINATING: 4,
     Phase.DOOMED: 3,
     Phase.DYING: 1,
 }
@@ -51,12 +56,14 @@ class Campaign:
     rounds: int = 0
     warned: int = 0
     most_workers: int = 0
+    budget: BudgetWatch = field(default_factory=BudgetWatch)
 
     def __post_init__(self) -> None:
         self._ledger = Ledger(self.ground.site.ec2, self.ground.store, CLUSTER)
-        self.hunt = Hunt(self.ground.store, self.shell, self.dice, self.quota, self._ledger.calls)
+        # It reads the cloud's log by itself: it lives in another thread.
+        log = Ledger(self.ground.site.ec2, self.ground.store, CLUSTER)
+        self.hunt = Hunt(self.ground.store, self.shell, self.dice, self.quota, log.calls)
         self.courier = Courier(self.ground.site.ec2, self.shell)
-        self._quiet_until_s = 0.0
 
     @property
     def kills(self) -> Counter[Phase]:
@@ -81,47 +88,46 @@ class Campaign:
         """Up, down, a notice in the middle; then everything must be at rest again."""
         self.rounds += 1
         self.hunt.begin_round()
-        self._scale(MANY)
+        self.ground.load.scale(MANY)
         self._drive(lambda record: self._is_at_rest(record, MANY), f"all {MANY} pods run")
         self._judge_heights()
-        self._scale(FEW)
-        self._drive(lambda record: phase_of(record) is Phase.DRAINING, "the fleet begins to shrink")
+        self.ground.load.scale(FEW)
+        seen = self.budget.seen
+        self._drive(
+            lambda record: phase_of(record) is Phase.DRAINING and self.budget.seen - seen >= BUDGET_SEEN,
+            "the fleet shrinks under its budget",
+        )
         self._warn_one()
         self._drive(lambda record: self._is_low(record), f"{FLOOR} workers are left")
         self.problems += [*self._found(), *([self.courier.problem] if self.courier.problem else [])]
         self.tell(self._line())
 
     def stop(self) -> None:
+        self.hunt.stop()
         self.courier.stop()
         self.shell.stop()
-
-    def _scale(self, replicas: int) -> None:
-        self._quiet_until_s = time.monotonic() + SETTLING_S
-        self.ground.load.scale(replicas)
 
     def _drive(self, holds: Callable[[Cluster], bool], what: str) -> None:
         """Let it live, and kill it now and then, until this holds."""
         deadline_s = time.monotonic() + ROUND_TIMEOUT_S
-        check_s = 0.0
         while True:
-            record = self.hunt.turn()
-            if time.monotonic() >= check_s:
-                self._watch(record)
-                if holds(record):
-                    return
-                check_s = time.monotonic() + CHECK_EVERY_S
+            record = self.ground.store.read(SUBJECT).value
+            self._watch(record)
+            if holds(record):
+                return
+            if self.hunt.problem:
+                raise Late(self.hunt.problem)
             if time.monotonic() > deadline_s:
-                raise Late(f"not within {ROUND_TIMEOUT_S:.0f} s: {what}\n{record}\n{self.shell.log()}")
-            time.sleep(LOOK_EVERY_S)
+                why = f"not within {ROUND_TIMEOUT_S:.0f} s: {what}"
+                raise Late("\n".join([why, self._unfinished(), str(record), self.shell.log()]))
+            time.sleep(CHECK_EVERY_S)
 
     def _watch(self, record: Cluster) -> None:
         """What must hold at every moment, and cannot be read from a log afterwards."""
         self.most_workers = max(self.most_workers, record.worker_count)
-        if record.doomed:
-            # Pods of a machine that dies are moved whatever a budget says.
-            self._quiet_until_s = time.monotonic() + WARNING_S
-        shrinks = record.scale_down is not None and time.monotonic() > self._quiet_until_s
-        if shrinks and not self.ground.load.budget_kept():
+        # Pods of a machine that dies are moved whatever a budget says.
+        shrinks = record.scale_down is not None and not record.doomed
+        if self.budget.is_broken(lambda: self.ground.load.budget_kept(FEW), counts=shrinks):
             self.problems.append(f"round {self.rounds}: fewer pods are healthy than the budget demands")
 
     def _is_at_rest(self, record: Cluster, pods: int) -> bool:
@@ -130,18 +136,24 @@ class Campaign:
         return self.ground.load.running() == pods and not [*self._restless()]
 
     def _is_low(self, record: Cluster) -> bool:
-        return self._is_at_rest(record, FEW) and sum(self._alive_by_zone().values()) == FLOOR
+        return self._is_at_rest(record, FEW) and len(self.books().alive) == FLOOR
 
     def _restless(self) -> Iterable[str]:
         return account.nodes_are_at_rest(self._workers(), self.books())
 
     def _judge_heights(self) -> None:
-        by_zone = self._alive_by_zone()
-        if max(by_zone.values()) - min(by_zone[zone] for zone in self.ground.site.subnets) > 1:
-            self.problems.append(f"round {self.rounds}: zones are not balanced: {dict(by_zone)}")
+        books = self.books()
+        found = [
+            *account.zones_are_balanced(books, self.ground.site.subnets),
+            *account.none_is_surplus(books, -(-MANY // ON_ONE)),
+        ]
+        self.problems += [f"round {self.rounds}: {problem}" for problem in found]
 
-    def _alive_by_zone(self) -> Counter[str]:
-        return Counter(machine.zone for machine in self.books().alive.values())
+    def _unfinished(self) -> str:
+        """What somebody who waits in vain would ask for."""
+        zones = Counter(machine.zone for machine in self.books().alive.values())
+        there = f"{self.ground.load.running()} pods run; workers by zone: {dict(sorted(zones.items()))}"
+        return "\n".join([there, *self._restless()])
 
     def _warn_one(self) -> None:
         """A notice for a worker that is not leaving anyway."""
@@ -179,8 +191,9 @@ class Campaign:
     def _line(self) -> str:
         books = self.books()
         ended = sum(machine.ended_by_us for machine in books.machines.values())
+        phases = ", ".join(f"{self.kills[phase]} {phase}" for phase in HUNTED)
         return (
-            f"round {self.rounds}: {self.kills.total()} kills, {len(books.machines)} launched,"
-            f" {ended} ended, {self.warned} taken back, {books.repeated} launches asked for again,"
-            f" {len(self.problems)} problems"
+            f"round {self.rounds}: {self.kills.total()} kills, {self.hunt.at_work} of somebody at work"
+            f" ({phases}), {len(books.machines)} launched, {ended} ended, {self.warned} taken back,"
+            f" {books.repeated} launches asked for again, {len(self.problems)} problems"
         )

@@ -49,7 +49,7 @@ TIMES: Mapping[str, object] = {
 BOUNDS: Mapping[str, object] = {
     "min_workers": FLOOR,
     "max_workers": CEILING,
-    "max_batch_up": 6,
+    "max_batch_up": 8,
     "max_batch_down": 3,
     "launches_per_hour_max": 100_000,
 }

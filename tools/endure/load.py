@@ -61,12 +61,14 @@ class Load:
             for pod in self.pods()
         )
 
-    def budget_kept(self) -> bool:
-        """Whether as many pods are healthy as the budget demands; of a stale status nobody knows."""
+    def budget_kept(self, replicas: int) -> bool | None:
+        """Whether as many pods are healthy as the budget demands; None while it counts by another load."""
         budget = self._cluster.request("GET", f"{BUDGETS}/{NAME}").ok()
         status = budget.get("status", {})
         if status.get("observedGeneration") != budget["metadata"]["generation"]:
-            return True
+            return None
+        if status["expectedPods"] != replicas:
+            return None
         return bool(status["currentHealthy"] >= status["desiredHealthy"])
 
 

@@ -36,6 +36,10 @@ class Shell(ABC):
     name: str
 
     @abstractmethod
+    def aim(self) -> None:
+        """A kill may be near: find out now whom it will strike, if that takes long."""
+
+    @abstractmethod
     def kill(self) -> bool:
         """SIGKILL a process that works for it; whether there was one.  Another one follows."""
 
@@ -67,6 +71,9 @@ class LoopShell(Shell):
         program = Path(sys.executable).parent / "holdfast"
         words = ["autoscaler", "run", "--config", str(self._settings), "--every", str(EVERY_S)]
         self._running.start(self.name, [program, *words, "--create-tables"], env=self._ground.environment)
+
+    def aim(self) -> None:
+        """There is only one, and it is known."""
 
     def kill(self) -> bool:
         self._running.kill(self.name)
@@ -105,6 +112,11 @@ class LambdaShell(Shell):
         while not self._stopping.is_set():
             self._scheduled.invoke(SCHEDULED)
             self._stopping.wait(EVERY_S)
+
+    def aim(self) -> None:
+        for each in (self._called, self._scheduled):
+            if each.is_busy:
+                each.aim()
 
     def kill(self) -> bool:
         """The busy one rather than the other.  The emulator lives on, as the service does."""
@@ -145,6 +157,7 @@ class Environment:
         ground.closing.callback(self.stop)
         self.is_busy = False
         self.answers: list[Any] = []
+        self._aimed_at: int | None = None
 
     def invoke(self, event: EventBridge) -> Any:
         self.is_busy = True
@@ -157,8 +170,14 @@ class Environment:
         self.answers = [*self.answers[-9:], answer]
         return answer
 
+    def aim(self) -> None:
+        """Keep in mind who is to be killed: to search all processes takes longer than some phases last."""
+        if self._aimed_at is None or not self._is_runtime(str(self._aimed_at)):
+            self._aimed_at = self._runtime()
+
     def kill(self) -> bool:
-        pid = self._runtime()
+        self.aim()
+        pid = self._aimed_at
         if pid is None:
             return False
         os.kill(pid, signal.SIGKILL)
@@ -173,12 +192,14 @@ class Environment:
 
     def _runtime(self) -> int | None:
         """The emulator's child, which alone of the two is a Python."""
-        folder = str(self._function.running.folder)
-        for entry in filter(str.isdigit, os.listdir("/proc")):
-            words = _words(entry)
-            if words[0].endswith("python") and "awslambdaric" in words and _folder(entry) == folder:
-                return int(entry)
-        return None
+        return next(
+            (int(pid) for pid in os.listdir("/proc") if pid.isdigit() and self._is_runtime(pid)), None
+        )
+
+    def _is_runtime(self, pid: str) -> bool:
+        words = _words(pid)
+        is_python = words[0].endswith("python") and "awslambdaric" in words
+        return is_python and _folder(pid) == str(self._function.running.folder)
 
 
 def as_batch(events: Sequence[EventBridge]) -> EventBridge:

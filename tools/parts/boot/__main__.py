@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import threading
 import time
 import urllib.error
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from tools.parts.boot.kubernetes import KubernetesCluster
 from tools.parts.boot.machine import Machine
 from tools.parts.imds.client import ask
 
+BOOTING_MAX = 4
+"""So many run their user data side by side."""
 OFF = ("shutting-down", "terminated", "stopping", "stopped")
 
 
@@ -23,6 +26,7 @@ class PowerPlant:
     def __init__(self, ec2: str, folder: Path, join: Join, cluster: Cluster) -> None:
         self._ec2, self._folder, self._join, self._cluster = ec2, folder, join, cluster
         self._machines: dict[str, Machine] = {}
+        self._room = threading.BoundedSemaphore(BOOTING_MAX)
         self._read = 0
 
     def follow(self) -> None:
@@ -43,7 +47,7 @@ class PowerPlant:
             return
         folder = self._folder / "machines" / instance_id
         publish = partial(_publish, f"{url}/console")
-        self._machines[instance_id] = Machine(facts, folder, self._join, self._cluster, publish)
+        self._machines[instance_id] = Machine(facts, folder, self._join, self._cluster, publish, self._room)
         self._machines[instance_id].start()
 
 

@@ -19,6 +19,8 @@ from tools.parts.boot.shims import write_shims
 
 LOOK_EVERY_S = 0.05
 JOIN_EVERY_S = 1.0
+ROOM_S = 15.0
+"""A boot that takes longer than this waits for something, and holds up nobody."""
 
 Publish = Callable[[str], None]
 """Shows the whole console output so far to whoever asks EC2 for it."""
@@ -28,9 +30,17 @@ class Machine(threading.Thread):
     """Lives from power-on to power-off; the thread itself is the parent of what runs inside."""
 
     def __init__(
-        self, facts: Mapping[str, Any], folder: Path, join: Join, cluster: Cluster, publish: Publish
+        self,
+        facts: Mapping[str, Any],
+        folder: Path,
+        join: Join,
+        cluster: Cluster,
+        publish: Publish,
+        room: threading.Semaphore,
     ) -> None:
+        """`room`: for as many as may run their user data at once."""
         super().__init__(name=str(facts["id"]), daemon=True)
+        self._room, self._has_room_until_s = room, 0.0
         self._facts, self._folder, self._join, self._cluster = facts, folder, join, cluster
         self._publish = publish
         self._console = folder / "console.log"
@@ -61,16 +71,30 @@ class Machine(threading.Thread):
             if inside:
                 inside.kill()
                 inside.wait()
+            self._leave_room()
             self._say("powered off" if self._off.is_set() else "halted")
             self._show_console()
         if self._node:
             with contextlib.suppress(OSError):
                 self._cluster.stop_kubelet(self._node)
 
+    def _finds_room(self) -> bool:
+        """In life each has processors of its own.  Here many at once would slow down all that is not them."""
+        while not self._off.is_set():
+            if self._room.acquire(timeout=LOOK_EVERY_S):
+                self._has_room_until_s = time.monotonic() + ROOM_S
+                return True
+        return False
+
+    def _leave_room(self) -> None:
+        if self._has_room_until_s:
+            self._has_room_until_s = 0.0
+            self._room.release()
+
     def _boot(self) -> subprocess.Popen[bytes] | None:
         self._say(f"{self._facts['id']} {self._facts['instance_type']} in {self._facts['zone']} boots")
         script = self._script()
-        if script is None:
+        if script is None or not self._finds_room():
             return None
         part = self._folder / "part-001"
         part.write_bytes(script)
@@ -113,11 +137,14 @@ class Machine(threading.Thread):
             code = exited.read_text().strip()
             exited.unlink()
             self._say(f"cloud-init: user data {'finished' if code == '0' else f'failed with code {code}'}")
+            self._leave_room()
         elif inside and inside.poll() is not None:
             self._say(f"the machine stopped by itself with code {inside.returncode}")
             self._show_console()
             raise RuntimeError("its first process ended")
         self._try_to_join()
+        if self._node or time.monotonic() > self._has_room_until_s:
+            self._leave_room()
         self._show_console()
 
     def _try_to_join(self) -> None:
