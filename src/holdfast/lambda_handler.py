@@ -18,8 +18,8 @@ from holdfast.adapters import emf, logs
 from holdfast.adapters.assembly import assemble
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.eventbridge import Parsed, notices_of
-from holdfast.autoscaler.gauges import gauges
-from holdfast.autoscaler.load_settings import load
+from holdfast.autoscaler.report.gauges import gauges
+from holdfast.autoscaler.settings.load import load
 from holdfast.autoscaler.tick import Autoscaler, Ticked
 from holdfast.kernel import Busy, Clock, Conflict, HoldfastError, Invalid, Unknown
 

@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.autoscaler.fit import Amount, Room, host_ports, misfit, refusal, requests_of
-from holdfast.autoscaler.opening import Candidate
-from holdfast.autoscaler.pack import Packed, homeless, pack
-from holdfast.autoscaler.quantity import cpu_m, whole
+from holdfast.autoscaler.weighing.fit import Amount, Room, host_ports, misfit, refusal, requests_of
+from holdfast.autoscaler.weighing.opening import Candidate
+from holdfast.autoscaler.weighing.pack import Packed, homeless, pack
+from holdfast.autoscaler.weighing.quantity import cpu_m, whole
 from holdfast.autoscaler.workload import Pod, Taint
 from tests.workloads import pending
 

@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from holdfast.autoscaler.load_settings import load
+from holdfast.autoscaler.settings.load import load
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler.drain import Blocker, Rule
-from holdfast.autoscaler.explain import Explanation, NodeVerdict, explain
 from holdfast.autoscaler.record import (
     Cluster,
     Condemned,
@@ -19,6 +18,7 @@ from holdfast.autoscaler.record import (
     Target,
     Tombstone,
 )
+from holdfast.autoscaler.report.explain import Explanation, NodeVerdict, explain
 from holdfast.autoscaler.see import Raw, see
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.workload import Pod

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.explain import Explanation, explain
-from holdfast.autoscaler.explain_fleet import Condition
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Cluster, ScaleUp, Spent
+from holdfast.autoscaler.report.explain import Explanation, explain
+from holdfast.autoscaler.report.explain_fleet import Condition
 from holdfast.autoscaler.see import Raw
 from tests.workloads import node, pending, pod, raw
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.autoscaler.fit import Amount, Doubt, Room, amount_of, doubts, refusal, requests_of
+from holdfast.autoscaler.weighing.fit import Amount, Doubt, Room, amount_of, doubts, refusal, requests_of
 from holdfast.autoscaler.workload import Pod, Taint
 from tests.workloads import pod
 

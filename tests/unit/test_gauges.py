@@ -1,6 +1,5 @@
 """Every figure that a monitor watches is there, and says what is so."""
 
-from holdfast.autoscaler.gauges import STATES, counted, gauges, state_of
 from holdfast.autoscaler.ports import Load, Prices
 from holdfast.autoscaler.record import (
     Cluster,
@@ -11,6 +10,7 @@ from holdfast.autoscaler.record import (
     Target,
     Tombstone,
 )
+from holdfast.autoscaler.report.gauges import STATES, counted, gauges, state_of
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight, Worker
 from holdfast.cloud import Instance, Market, NoticeKind, Offering, State

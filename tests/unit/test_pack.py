@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.fit import Amount, Room
-from holdfast.autoscaler.opening import Candidate
-from holdfast.autoscaler.pack import homeless, pack
 from holdfast.autoscaler.sight import Need
+from holdfast.autoscaler.weighing.fit import Amount, Room
+from holdfast.autoscaler.weighing.opening import Candidate
+from holdfast.autoscaler.weighing.pack import homeless, pack
 from holdfast.autoscaler.workload import Taint
 from tests.unit.test_fit import DOUBTFUL
 from tests.workloads import pending, pod

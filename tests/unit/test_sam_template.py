@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.adapters.dynamodb.stores import cluster_store
 from holdfast.adapters.eventbridge import READERS, STATE_CHANGE
-from holdfast.autoscaler.load_settings import InvalidSettings, load
+from holdfast.autoscaler.settings.load import InvalidSettings, load
 from holdfast.cloud import ALIVE, State
 from holdfast.lambda_handler import MARGIN_S
 from tests.unit.sam_template import PATH, properties, template

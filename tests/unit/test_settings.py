@@ -5,10 +5,11 @@ from dataclasses import fields
 
 import pytest
 
-from holdfast.autoscaler import check_settings, load_settings
-from holdfast.autoscaler.load_settings import ENVIRONMENT, InvalidSettings, Loaded, load
-from holdfast.autoscaler.parse_setting import KINDS
 from holdfast.autoscaler.settings import DrainRules, Pool, Settings, environment_names
+from holdfast.autoscaler.settings import check as check_settings
+from holdfast.autoscaler.settings import load as load_settings
+from holdfast.autoscaler.settings.load import ENVIRONMENT, InvalidSettings, Loaded, load
+from holdfast.autoscaler.settings.parse import KINDS
 from holdfast.autoscaler.workload import Taint
 
 READY_TO_GROW = {"WORKER_AMI_ID": "ami-1", "WORKER_SUBNET_IDS": "subnet-a"}

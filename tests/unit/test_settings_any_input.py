@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.autoscaler.load_settings import (
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.settings.load import (
     DRAIN_KINDS,
     ENVIRONMENT,
     KINDS,
@@ -13,7 +14,6 @@ from holdfast.autoscaler.load_settings import (
     InvalidSettings,
     load,
 )
-from holdfast.autoscaler.settings import Settings
 
 LEAVES = st.one_of(
     st.booleans(),

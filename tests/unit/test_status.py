@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from holdfast.autoscaler.account import account
 from holdfast.autoscaler.record import (
     Cluster,
     Condemned,
@@ -18,8 +17,9 @@ from holdfast.autoscaler.record import (
     Target,
     Unavailable,
 )
+from holdfast.autoscaler.report.account import account
+from holdfast.autoscaler.report.status import status
 from holdfast.autoscaler.see import see
-from holdfast.autoscaler.status import status
 from holdfast.cloud import Market, NoticeKind, State
 from tests.workloads import instance, node, pending, raw, settings
 

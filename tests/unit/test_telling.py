@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from holdfast.autoscaler.telling import BAD, COST, GOOD, GRAVE, QUIET, WORDS, figures, reason, told
+from holdfast.autoscaler.report.telling import BAD, COST, GOOD, GRAVE, QUIET, WORDS, figures, reason, told
 from holdfast.kernel import Event
 from tests.tidy.repository import nodes, python, tree
 

@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 
 from holdfast.autoscaler import drain
-from holdfast.autoscaler.budgets import Budgets
 from holdfast.autoscaler.ports import (
     Admit,
     Cloud,
@@ -34,6 +33,7 @@ from holdfast.autoscaler.ports import (
     Uncordon,
 )
 from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.weighing.budgets import Budgets
 from holdfast.autoscaler.workload import (
     CORDON_FOUND,
     CORDON_OWNERS,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from holdfast.autoscaler.budgets import Budgets
 from holdfast.autoscaler.settings import DrainRules
+from holdfast.autoscaler.weighing.budgets import Budgets
 from holdfast.autoscaler.workload import DO_NOT_EVICT, Budget, Owner, Pod, Volume
 
 MIRROR = "kubernetes.io/config.mirror"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from holdfast.autoscaler.ports import Load, Prices, Template
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import NOTHING_KNOWN, Ghost, Place, Sight, Worker
-from holdfast.autoscaler.weigh import Scales, is_control_plane
+from holdfast.autoscaler.weighing.weigh import Scales, is_control_plane
 from holdfast.autoscaler.workload import (
     INSTANCE_LABEL,
     JOINING_TAINT,

@@ -11,9 +11,9 @@ from typing import Final
 from holdfast.autoscaler import thrift
 from holdfast.autoscaler.carry_out import Crew, Together, one_after_the_other
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.foresee import in_words
 from holdfast.autoscaler.ports import Cloud, ClusterStore, Drain, Effect, Inbox, Kubernetes, Metrics, Prices
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.report.foresee import in_words
 from holdfast.autoscaler.see import Raw, see
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight

@@ -5,8 +5,8 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.autoscaler.codec import phase
-from holdfast.autoscaler.gauges import launched_last_hour, state_of
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.report.gauges import launched_last_hour, state_of
 from holdfast.autoscaler.sight import Sight, Worker
 from holdfast.cloud import Market, NoticeKind, State
 from holdfast.sim.pods import Owned

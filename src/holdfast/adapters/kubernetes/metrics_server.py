@@ -10,7 +10,7 @@ from holdfast.adapters.kubernetes.calls import LIST_NODE_METRICS
 from holdfast.adapters.kubernetes.client import Client
 from holdfast.adapters.kubernetes.lists import decoded
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.quantity import cpu_m
+from holdfast.autoscaler.weighing.quantity import cpu_m
 from holdfast.autoscaler.workload import KubeNode, Meta, Pod, Value
 from holdfast.kernel import HoldfastError
 

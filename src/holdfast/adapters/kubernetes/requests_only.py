@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from holdfast.autoscaler.drain import FINISHED
-from holdfast.autoscaler.fit import requests_of
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.quantity import cpu_m
+from holdfast.autoscaler.weighing.fit import requests_of
+from holdfast.autoscaler.weighing.quantity import cpu_m
 from holdfast.autoscaler.workload import KubeNode, Pod
 
 SOURCE = "requests"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast.autoscaler.gauges import Gauge, counted
+from holdfast.autoscaler.report.gauges import Gauge, counted
 from holdfast.kernel import Logged
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 from holdfast.cli.autoscaler.session import BAD_INPUT, busy, me, options, say_json, session
 
 if TYPE_CHECKING:
-    from holdfast.autoscaler.explain import Explanation
+    from holdfast.autoscaler.report.explain import Explanation
 
 
 @click.command(name="explain")
@@ -29,7 +29,7 @@ def command(config: Path | None, as_json: bool, names: tuple[str, ...]) -> None:
       holdfast autoscaler explain i-0abc123 shop/checkout-7d4f
     """
     from holdfast.autoscaler.codec import SUBJECT
-    from holdfast.autoscaler.explain import explain
+    from holdfast.autoscaler.report.explain import explain
 
     with session(config, as_json) as ours:
         with busy("looking around"):

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.telling import figures, told
+from holdfast.autoscaler.report.telling import figures, told
 from holdfast.cli.autoscaler.session import busy, options, say_json, session
 from holdfast.cli.autoscaler.times import gone_by
 from holdfast.kernel import Logged

@@ -10,7 +10,7 @@ from typing import Final
 
 from holdfast.adapters.logs import LOGGER, concerning
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.gauges import gauges
+from holdfast.autoscaler.report.gauges import gauges
 from holdfast.autoscaler.tick import Autoscaler, Ticked
 from holdfast.cli.autoscaler.exhibit import Exhibit
 from holdfast.kernel import HoldfastError, Logged

@@ -19,7 +19,7 @@ def command(config: Path | None, as_json: bool) -> None:
       holdfast autoscaler plan
     """
     from holdfast.autoscaler.codec import SUBJECT
-    from holdfast.autoscaler.foresee import foresee
+    from holdfast.autoscaler.report.foresee import foresee
 
     with session(config, as_json) as ours:
         with busy("looking around"):

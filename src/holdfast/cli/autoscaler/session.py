@@ -71,7 +71,7 @@ def session(config: Path | None, as_json: bool, *, warns: bool = True) -> Iterat
 
 
 def _settings(config: Path | None) -> Any:
-    from holdfast.autoscaler.load_settings import load
+    from holdfast.autoscaler.settings.load import load
 
     return load(read_toml(config), os.environ)
 
@@ -92,7 +92,7 @@ def read_toml(config: Path | None) -> dict[str, Any]:
 
 
 def _fail(error: HoldfastError, as_json: bool) -> NoReturn:
-    from holdfast.autoscaler.load_settings import InvalidSettings
+    from holdfast.autoscaler.settings.load import InvalidSettings
 
     problems = error.problems if isinstance(error, InvalidSettings) else (str(error),)
     if as_json:

@@ -18,7 +18,7 @@ def command(config: Path | None, as_json: bool) -> None:
       holdfast autoscaler status --json | jq .usd_per_hour
     """
     from holdfast.autoscaler.codec import SUBJECT
-    from holdfast.autoscaler.status import status
+    from holdfast.autoscaler.report.status import status
 
     with session(config, as_json) as ours:
         with busy("looking around"):

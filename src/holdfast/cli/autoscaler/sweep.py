@@ -9,7 +9,7 @@ from holdfast.cli.autoscaler.session import WRONG, busy, me, options, say_json, 
 from holdfast.cli.autoscaler.tick import row, went_wrong
 
 if TYPE_CHECKING:
-    from holdfast.autoscaler.account import Account
+    from holdfast.autoscaler.report.account import Account
     from holdfast.autoscaler.tick import Autoscaler, Ticked
 
 BUDGET_S = 120.0
@@ -59,8 +59,8 @@ def command(config: Path | None, as_json: bool, dry_run: bool) -> None:
 
 
 def _account(autoscaler: "Autoscaler") -> "Account":
-    from holdfast.autoscaler.account import account
     from holdfast.autoscaler.codec import SUBJECT
+    from holdfast.autoscaler.report.account import account
 
     # The cloud is listed first and the record read after: what was begun meanwhile is no orphan.
     sight = autoscaler.sight(me("sweep"))
@@ -75,7 +75,7 @@ def _tell(ticked: "Ticked") -> None:
 
 
 def _show(word: str, account: "Account") -> None:
-    from holdfast.autoscaler.account import in_words
+    from holdfast.autoscaler.report.account import in_words
 
     first, *rest = in_words(account)
     click.secho(f"{word}: ", bold=True, nl=False)

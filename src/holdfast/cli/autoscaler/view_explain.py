@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from holdfast.autoscaler.explain import Explanation, NodeVerdict
-from holdfast.autoscaler.explain_fleet import Condition, FleetVerdict
-from holdfast.autoscaler.explain_pods import PodVerdict
+from holdfast.autoscaler.report.explain import Explanation, NodeVerdict
+from holdfast.autoscaler.report.explain_fleet import Condition, FleetVerdict
+from holdfast.autoscaler.report.explain_pods import PodVerdict
 from holdfast.cli.autoscaler.paper import QUIET, columns
 
 YES, NO = ("✔", "green"), ("✘", "red")

@@ -7,10 +7,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from holdfast.autoscaler import telling
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.report import telling
+from holdfast.autoscaler.report.telling import COST, figures, reason, told
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.telling import COST, figures, reason, told
 from holdfast.cli.autoscaler.paper import QUIET, columns, dollars, facts
 from holdfast.cli.autoscaler.times import clock
 from holdfast.kernel import Event, Logged

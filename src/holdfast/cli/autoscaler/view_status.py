@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from holdfast.autoscaler.gauges import STATES as ORDER
-from holdfast.autoscaler.status import Member, Soon, Status
+from holdfast.autoscaler.report.gauges import STATES as ORDER
+from holdfast.autoscaler.report.status import Member, Soon, Status
 from holdfast.cli.autoscaler.paper import QUIET, STATES, columns, dollars, facts, listed
 from holdfast.cli.autoscaler.times import lasting
 

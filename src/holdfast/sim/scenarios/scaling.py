@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.foresee import foresee
 from holdfast.autoscaler.ports import ClusterStore, Inbox
 from holdfast.autoscaler.record import Cluster, Status
+from holdfast.autoscaler.report.foresee import foresee
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.tick import Autoscaler

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holdfast.autoscaler import stays
 from holdfast.autoscaler.drain import Blocker, Rule
-from holdfast.autoscaler.explain_fleet import FleetVerdict, explain_fleet
-from holdfast.autoscaler.explain_pods import PodVerdict, explain_pods
 from holdfast.autoscaler.fleet import on_its_way, serving
 from holdfast.autoscaler.place import Node, empties_a_zone
 from holdfast.autoscaler.record import OPEN, Cluster
+from holdfast.autoscaler.report.explain_fleet import FleetVerdict, explain_fleet
+from holdfast.autoscaler.report.explain_pods import PodVerdict, explain_pods
 from holdfast.autoscaler.see import Joined, Raw, join, sight_of, weigh
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Ghost, Sight, Worker
-from holdfast.autoscaler.weigh import Scales, is_control_plane
+from holdfast.autoscaler.weighing import stays
+from holdfast.autoscaler.weighing.weigh import Scales, is_control_plane
 from holdfast.autoscaler.workload import KubeNode
 from holdfast.cloud import ALIVE
 

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from holdfast.autoscaler import stays
-from holdfast.autoscaler.budgets import Budgets
 from holdfast.autoscaler.drain import Blocker, blockers, is_daemon, to_evict
-from holdfast.autoscaler.fit import Room
-from holdfast.autoscaler.opening import Candidate
-from holdfast.autoscaler.pack import Packed, homeless, pack
-from holdfast.autoscaler.rooms import Known, candidate, daemons, room_of
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Need, Place, Worker
+from holdfast.autoscaler.weighing import stays
+from holdfast.autoscaler.weighing.budgets import Budgets
+from holdfast.autoscaler.weighing.fit import Room
+from holdfast.autoscaler.weighing.opening import Candidate
+from holdfast.autoscaler.weighing.pack import Packed, homeless, pack
+from holdfast.autoscaler.weighing.rooms import Known, candidate, daemons, room_of
 from holdfast.autoscaler.workload import CORDON_FOUND, Budget, KubeNode, Pod, cordon_owners
 from holdfast.cloud import Shape
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.autoscaler.drain import FINISHED, controller_of, is_daemon
-from holdfast.autoscaler.fit import Room, out_of_our_hands
-from holdfast.autoscaler.pack import Fate, Packed
-from holdfast.autoscaler.weigh import Scales, is_unschedulable
+from holdfast.autoscaler.weighing.fit import Room, out_of_our_hands
+from holdfast.autoscaler.weighing.pack import Fate, Packed
+from holdfast.autoscaler.weighing.weigh import Scales, is_unschedulable
 from holdfast.autoscaler.workload import Pod
 
 NAMED_MAX = 5

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.autoscaler import sweep
-from holdfast.autoscaler.gauges import state_of
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.report.gauges import state_of
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Ghost, Sight, Worker
 from holdfast.cloud import State

@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from holdfast.autoscaler.check_settings import faults
-from holdfast.autoscaler.near import Known
-from holdfast.autoscaler.parse_setting import Unfit, tables
-from holdfast.autoscaler.read_settings import Reading
 from holdfast.autoscaler.settings import WORKER_NAMES, DrainRules, Pool, Settings, environment_names
+from holdfast.autoscaler.settings.check import faults
+from holdfast.autoscaler.settings.near import Known
+from holdfast.autoscaler.settings.parse import Unfit, tables
+from holdfast.autoscaler.settings.read import Reading
 from holdfast.kernel import Invalid
 
 PARTS = ("autoscaler", "failover", "leases")

@@ -7,9 +7,9 @@ from typing import Any
 from holdfast.autoscaler.codec import phase
 from holdfast.autoscaler.decide import Decision, Grow, Hold
 from holdfast.autoscaler.fleet import on_its_way, serving, size
-from holdfast.autoscaler.foresee import foresee
-from holdfast.autoscaler.gauges import launched_last_hour, state_of
 from holdfast.autoscaler.record import Cluster, ScaleDown, ScaleUp
+from holdfast.autoscaler.report.foresee import foresee
+from holdfast.autoscaler.report.gauges import launched_last_hour, state_of
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.steering import is_paused

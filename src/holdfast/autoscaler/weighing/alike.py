@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from holdfast.autoscaler.fit import (
+from holdfast.autoscaler.weighing.fit import (
     Amount,
     Doubt,
     Room,

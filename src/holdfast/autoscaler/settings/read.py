@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from holdfast.autoscaler.near import Known
-from holdfast.autoscaler.parse_setting import Unfit, parse
 from holdfast.autoscaler.settings import Settings, environment_names
+from holdfast.autoscaler.settings.near import Known
+from holdfast.autoscaler.settings.parse import Unfit, parse
 
 NEVER_SHOWN = frozenset({"k8s_api_token_param", "k3s_cluster_token_param", "k8s_ca"})
 """Somebody may have put the secret itself there."""

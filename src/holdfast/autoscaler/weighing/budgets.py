@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from holdfast.autoscaler.match import selects_pod
+from holdfast.autoscaler.weighing.match import selects_pod
 from holdfast.autoscaler.workload import Budget, Pod
 
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.autoscaler.alike import Alike, Filling, Placed
-from holdfast.autoscaler.fit import Room, misfit, shortage, unmatched
 from holdfast.autoscaler.sight import Need
+from holdfast.autoscaler.weighing.alike import Alike, Filling, Placed
+from holdfast.autoscaler.weighing.fit import Room, misfit, shortage, unmatched
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from functools import reduce
 from msgspec import structs
 
 from holdfast.autoscaler.drain import FINISHED, controller_of, is_daemon, remaining
-from holdfast.autoscaler.fit import (
+from holdfast.autoscaler.settings import Pool, Settings
+from holdfast.autoscaler.weighing.fit import (
     EPHEMERAL_STORAGE,
     Amount,
     Room,
@@ -22,8 +23,7 @@ from holdfast.autoscaler.fit import (
     requests_of,
     unmatched,
 )
-from holdfast.autoscaler.opening import Candidate
-from holdfast.autoscaler.settings import Pool, Settings
+from holdfast.autoscaler.weighing.opening import Candidate
 from holdfast.autoscaler.workload import POOL_LABEL, KubeNode, NodeSelector, Pod, SelectorTerm
 from holdfast.cloud import Instance, Shape
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from holdfast.autoscaler.drain import SAFE_TO_EVICT
-from holdfast.autoscaler.match import selects_node, untolerated
-from holdfast.autoscaler.quantity import Quantity, cpu_m, whole
+from holdfast.autoscaler.weighing.match import selects_node, untolerated
+from holdfast.autoscaler.weighing.quantity import Quantity, cpu_m, whole
 from holdfast.autoscaler.workload import Container, Pod, Taint
 
 EPHEMERAL_STORAGE = "ephemeral-storage"

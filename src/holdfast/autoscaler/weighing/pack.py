@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holdfast.autoscaler.alike import Alike, Filling, Fillings, Placed, alike, fill, largest_first
-from holdfast.autoscaler.fit import Room, is_vouched_for, misfit, shortage
-from holdfast.autoscaler.opening import Candidate, Pool, in_order
 from holdfast.autoscaler.sight import Need
+from holdfast.autoscaler.weighing.alike import Alike, Filling, Fillings, Placed, alike, fill, largest_first
+from holdfast.autoscaler.weighing.fit import Room, is_vouched_for, misfit, shortage
+from holdfast.autoscaler.weighing.opening import Candidate, Pool, in_order
 from holdfast.autoscaler.workload import Pod
 
 
