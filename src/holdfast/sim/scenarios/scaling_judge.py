@@ -108,19 +108,18 @@ class Judge(Witness):
             machine = self.cloud.machines[instance_id]
             if machine.foreign or not machine.action_id:
                 self.accuse(f"S-A4: {instance_id} is not ours, and was condemned")
-            if self._serves(machine):
+            if self._serves(machine) and machine.ended_s >= self._horizon_s:
                 why = next(row.reason for row in now.condemned if row.instance_id == instance_id)
                 self._guard_floor(machine, why, leaving=new | {d.instance_id for d in _certain(now)})
 
     def _guard_floor(self, leaver: Machine, why: str, leaving: set[str]) -> None:
         """S-A5, as far as anybody could have known: who died after the listing still counts."""
-        horizon_s = self.looked_s - LAG_MAX_S
         left = [
             machine
             for machine in self.cloud.machines.values()
             if machine.instance_id not in leaving
             and not machine.foreign
-            and machine.ended_s >= horizon_s
+            and machine.ended_s >= self._horizon_s
             and self._serves(machine)
         ]
         done = f"condemning {leaver.instance_id} ({why})"
@@ -129,6 +128,11 @@ class Judge(Witness):
         zones = Counter(machine.offering.zone for machine in left)
         if zones and not zones[leaver.offering.zone]:
             self.accuse(f"S-A5: {done} empties zone {leaver.offering.zone}")
+
+    @property
+    def _horizon_s(self) -> float:
+        """Who ended before this was listed as ended when the process that commits now looked."""
+        return self.looked_s - LAG_MAX_S
 
     def _serves(self, machine: Machine) -> bool:
         """It has, or had when it died, a node that takes pods."""
