@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.sim.living import live
 from holdfast.sim.scenarios import Agreeing, Scaling, TakingOver, taking_over
+from tests.deep import cases
 from tests.proof import prove
 from tests.sim.variant_shell import shell_without
 from tests.variants import broken
@@ -46,7 +47,10 @@ CASES: dict[str, tuple[str, str, dict[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize("title", CASES)
+LONG = [title for title in CASES if title.startswith("S3")]
+
+
+@pytest.mark.parametrize("title", cases(CASES, deep=LONG))
 def test_living_without(title: str) -> None:
     name, module, changes, complaint = CASES[title]
     made: dict[str, Callable[[], Any]] = {

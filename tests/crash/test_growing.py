@@ -53,7 +53,7 @@ def test_what_one_zone_refuses_is_asked_for_in_another_whatever_dies_twice() -> 
         (Story(World(fleet("aa"), 4, zones=("a", "b", "c"))), 2),
         (Story(World(fleet("aa"), 4, zones=("a", "b"), full=frozenset("b"))), 2),
         (Story(World(fleet("a"), 1, zones=("a", "b"))), 1),
-        (Story(World(fleet("aa"), 3), duds=frozenset({"i-new-1"})), 2),
+        pytest.param(Story(World(fleet("aa"), 3), duds=frozenset({"i-new-1"})), 2, marks=DEEP),
     ],
     ids=["two at once", "two, and one zone is full", "below the floor", "one that never joins"],
 )

@@ -13,7 +13,7 @@ from tests.proof import prove
 from tests.sim.fleets import a_fleet, busy_days
 
 SEEDS, HOURS, CHUNK = 12, 24, 2
-DEEP_FROM = 4
+DEEP_FROM = 2
 PHASES = ("idle", "intended", "joining", "planned", "doomed")
 
 
