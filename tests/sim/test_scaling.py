@@ -24,7 +24,7 @@ def test_whatever_fails_nothing_breaks_and_the_fleet_heals(first: int) -> None:
         fleet = busy_days(seed, HOURS)
 
         assert not fleet.complaints, "\n".join(fleet.complaints)
-        assert fleet.scaling.actions > HOURS, f"seed {seed}: almost nothing happened"
+        assert fleet.scaling.actions > HOURS / 2, f"seed {seed}: almost nothing happened"
         told.update(logged.event.kind for logged in fleet.scaling.events(0))
     for kind in ("completeScaleUp", "completeScaleDown", "doomed", "drained", "condemned", "launchRefused"):
         assert told[kind], f"{kind} never happened"
