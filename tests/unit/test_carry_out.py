@@ -96,9 +96,9 @@ class Cloud:
         return {instance_id: instance_id != "i-new" for instance_id in instance_ids}
 
 
-def crew(cluster: Cluster, *, read_s: float = NOW_S, **said: Any) -> Crew:
+def crew(cluster: Cluster, *, read_s: float = NOW_S, made: type[Crew] = Crew, **said: Any) -> Crew:
     anything: Any = None
-    hands = Crew(
+    hands = made(
         Settings(**said), cast("Any", Cloud()), cast("Any", cluster), anything, Clock(), read_s=read_s
     )
     hands.names = {"i-1": "n-1"}
@@ -217,9 +217,9 @@ def give_way() -> None:
     sleep(0.002)
 
 
-def drain_crowd(cluster: Crowd, budgets: Sequence[Budget]) -> list[Drained]:
+def drain_crowd(cluster: Crowd, budgets: Sequence[Budget], made: type[Crew] = Crew) -> list[Drained]:
     """All nodes at once, each in a thread."""
-    hands = crew(cluster)
+    hands = crew(cluster, made=made)
     hands.names = {f"i-n-{n}": f"n-{n}" for n in range(CROWD)}
     hands.budgets, hands.together, hands.clock = budgets, side_by_side, Standing()
     outcomes = hands.perform([Drain(instance_id, "act") for instance_id in hands.names])

@@ -8,6 +8,7 @@ import pytest
 
 from tests import proof
 from tests.broken import test_interleavings_catch as interleavings
+from tests.broken import test_late_catches as late
 from tests.broken import test_simulation_catches as simulation
 from tests.broken import test_stories_catch as stories
 from tests.broken import test_whole_catches as whole
@@ -19,6 +20,8 @@ WIDTH_MAX = 120
 TITLES = [
     *whole.VARIANTS,
     *stories.STORIES,
+    *late.GROWING,
+    *late.CARRYING,
     *interleavings.REMOVING,
     *interleavings.TAKING_OVER,
     *simulation.CASES,

@@ -7,8 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from holdfast.adapters.dynamodb import cluster_store
 from holdfast.adapters.dynamodb.inbox import DynamoInbox
@@ -21,6 +20,7 @@ from tools.parts.catalog.prometheus import Target
 from tools.parts.ec2.behaviour import Behaviour
 from tools.parts.exporter.start import start_exporter
 from tools.parts.site import PROFILE, TOKEN_PARAMETER, Site, start_site
+from tools.parts.stopping import Stopping
 
 CLUSTER = "endure"
 FLOOR, CEILING = 3, 14
@@ -56,7 +56,7 @@ BOUNDS: Mapping[str, object] = {
 
 
 @dataclass(frozen=True)
-class Ground:
+class Ground(Stopping):
     site: Site
     dynamodb: str
     prometheus: str
@@ -125,14 +125,6 @@ class Ground:
 
     def stop(self) -> None:
         self.closing.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def start_ground() -> Ground:

@@ -11,8 +11,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from tools.parts.stopping import Stopping
 
 KEEPER = Path(__file__).with_name("keeper.py")
 
@@ -40,7 +41,7 @@ def answers_http(url: str, *, below_status: int = 500) -> bool:
         return False
 
 
-class Running:
+class Running(Stopping):
     """The processes of one started part, and the temporary folder they live in."""
 
     def __init__(self, name: str) -> None:
@@ -99,14 +100,6 @@ class Running:
         self._keeper.wait(timeout=60)
         if self._keeper.stdout:
             self._keeper.stdout.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _ask(self, **command: Any) -> dict[str, Any]:
         assert self._keeper.stdin is not None

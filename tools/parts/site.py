@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tools.parts.boot.cluster import Join, KubernetesApi
 from tools.parts.boot.start import Boot
@@ -26,6 +25,7 @@ from tools.parts.catalog.ec2 import Ec2
 from tools.parts.cluster import NODE_GRACE_S, Cluster, start_cluster
 from tools.parts.ec2.behaviour import Behaviour
 from tools.parts.running import free_port
+from tools.parts.stopping import Stopping
 
 SOURCE = Path(__file__).parents[2]
 JOIN_TOKEN = "sesame"
@@ -35,7 +35,7 @@ ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
 
 
 @dataclass(frozen=True)
-class Site:
+class Site(Stopping):
     """A started control plane and a started EC2, with all that a machine needs to get from there to here."""
 
     cluster: Cluster
@@ -75,14 +75,6 @@ class Site:
 
     def stop(self) -> None:
         self.closing.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def start_site(

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tools.parts.kubernetes import commands
 from tools.parts.kubernetes.api import Answer, Api
@@ -12,13 +11,14 @@ from tools.parts.kubernetes.credentials import write_kubeconfig
 from tools.parts.kubernetes.layout import Layout
 from tools.parts.kubernetes.node import is_ready, node_object
 from tools.parts.running import Running
+from tools.parts.stopping import Stopping
 
 TAINTS_OF_A_LOST_NODE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 """Kubernetes removes them a moment after the node is Ready."""
 
 
 @dataclass(frozen=True)
-class Cluster:
+class Cluster(Stopping):
     """A started cluster.  `tokens` has one token for each further user that was asked for."""
 
     running: Running
@@ -125,14 +125,6 @@ class Cluster:
 
     def stop(self) -> None:
         self.running.stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _label_node(self, name: str, labels: Mapping[str, str | None]) -> None:
         self.request("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"labels": labels}}).ok()

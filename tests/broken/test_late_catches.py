@@ -1,0 +1,108 @@
+"""Somebody comes late: what the shipped autoscaler does then, and one with a guard taken out does not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast.autoscaler import carry_out
+from holdfast.autoscaler import workflow as shipped
+from holdfast.autoscaler.carry_out import ADMIT_WITHIN_S
+from holdfast.autoscaler.ports import Admit
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.sight import Sight
+from holdfast.kernel import Write
+from tests.proof import prove
+from tests.unit import test_carry_out as carrying
+from tests.unit.sights import NOW_S, SETTINGS, sight, worker
+from tests.unit.test_grow import growing, row
+from tests.unit.test_workflow import TWO
+from tests.variants import autoscaler_without, broken
+from tests.workloads import budget, node
+
+HOUR_S = 3_600
+UNOPENED = sight(*TWO, worker("i-9", joining=True))
+"""Ready, and nobody has lifted the taint."""
+
+
+def told(module: Any, cluster: Cluster, seen: Sight, *, hours: int) -> list[str]:
+    """Kinds of what is written by somebody who looks once an hour, and whose effects all fail."""
+    step, kinds = module.workflow(SETTINGS).step, list[str]()
+    for hour in range(1, hours + 1):
+        while isinstance(ahead := step(cluster, seen, NOW_S + hour * HOUR_S), Write):
+            kinds += [event.kind for event in ahead.events]
+            cluster = ahead.value
+    return kinds
+
+
+def ends_a_ready_node(module: Any) -> str:
+    kinds = told(module, growing(row(1, "i-9")), UNOPENED, hours=1)
+    return "a ready node is condemned" if "condemned" in kinds else ""
+
+
+def gives_up_a_request(module: Any) -> str:
+    kinds = told(module, growing(row()), sight(*TWO), hours=1)
+    return "the request is given up" if "launchAbandoned" in kinds else ""
+
+
+def never_ends(module: Any) -> str:
+    kinds = told(module, growing(row(1, "i-9")), UNOPENED, hours=6)
+    return "" if "condemned" in kinds else f"after six hours it is still open: {kinds}"
+
+
+def opens_late(module: Any) -> str:
+    cluster = carrying.Cluster(node(joining=True))
+    hands = carrying.crew(cluster, read_s=carrying.NOW_S - ADMIT_WITHIN_S - 1, made=module.Crew)
+    carrying.do(hands, Admit("i-1"))
+    return "a node is opened by an old record" if cluster.log else ""
+
+
+def collide(module: Any) -> str:
+    cluster = carrying.Crowd(carrying.give_way)
+    carrying.drain_crowd(cluster, [budget(selector={"app": "web"}, allowed=20)], module.Crew)
+    return f"{cluster.most_at_once} evictions at once" if cluster.most_at_once > 1 else ""
+
+
+Tell = Callable[[Any], str]
+GROWING: dict[str, tuple[dict[str, str], Tell]] = {
+    "L-A3: a ready node is ended because nobody looked in time": (
+        {"(ready or row.status is": "(row.status is"},
+        ends_a_ready_node,
+    ),
+    "L-A3: a request whose answer was lost is given up because nobody looked in time": (
+        {" and (ready or row.status is LaunchStatus.INTENDED)": " and ready"},
+        gives_up_a_request,
+    ),
+    "L-A1: a growth is given more time again and again": (
+        {"is_over and not row.extended and": "is_over and"},
+        never_ends,
+    ),
+}
+CARRYING: dict[str, tuple[dict[str, str], Tell]] = {
+    "S-A4: a node is opened by a record that was read long ago": (
+        {'            self._still_fresh(ADMIT_WITHIN_S, "admit")\n': ""},
+        opens_late,
+    ),
+    "H11: evictions under one budget are sent side by side": (
+        {"                turns.enter_context(self._turn(called))\n": ""},
+        collide,
+    ),
+}
+
+
+@pytest.mark.parametrize("title", GROWING)
+def test_growing_without(title: str) -> None:
+    changes, tell = GROWING[title]
+
+    assert tell(shipped) == ""
+    assert tell(autoscaler_without({"grow": changes}))
+    prove("variant", title, caught_by="a story")
+
+
+@pytest.mark.parametrize("title", CARRYING)
+def test_carrying_out_without(title: str) -> None:
+    changes, tell = CARRYING[title]
+
+    assert tell(carry_out) == ""
+    assert tell(broken("holdfast.autoscaler.carry_out", changes))
+    prove("variant", title, caught_by="a story")
