@@ -57,8 +57,8 @@ class Yard:
 
     def asked(self, instance: str) -> dict[str, Any]:
         """What the agent on this machine was told."""
-        folder = self.world.ec2.running.folder / "boot/machines" / instance / "agent"
-        file = next(file for file in (folder / "asked.json", folder / "request.json") if file.exists())
+        file = self.world.ec2.running.folder / "boot/machines" / instance / "agent/asked.json"
+        wait_until(file.exists, "the agent was told something")
         return dict(json.loads(file.read_text()))
 
 

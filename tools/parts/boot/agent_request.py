@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tools.parts.boot.whole import write_whole
+
 SINGLE = {
     "server", "token", "token-file", "node-name", "data-dir", "config", "v", "vmodule", "log",
     "lb-server-port", "container-runtime-endpoint", "default-runtime", "image-service-endpoint",
@@ -58,10 +60,7 @@ class AgentRequest:
     kubelet_args: list[str]
 
     def write(self, file: Path) -> None:
-        """All at once, so that a reader never sees half of it."""
-        scratch = file.with_suffix(".new")
-        scratch.write_text(json.dumps(asdict(self)))
-        scratch.rename(file)
+        write_whole(file, json.dumps(asdict(self)))
 
 
 def read_request(file: Path) -> AgentRequest:

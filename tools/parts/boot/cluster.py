@@ -1,12 +1,13 @@
 """Where nodes join: the port, and a cluster that is only a folder."""
 
 import json
-import os
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
+
+from tools.parts.boot.whole import create_whole, write_whole
 
 Node = dict[str, Any]
 """A Node as Kubernetes writes it."""
@@ -93,8 +94,7 @@ class RecordedCluster:
     def join(self, node: Node) -> None:
         file = self._file(node)
         try:
-            with file.open("x") as new:
-                json.dump(node, new)
+            create_whole(file, json.dumps(node))
         except FileExistsError:
             refuse_another_owner(json.loads(file.read_text()), node)
             self._set_conditions(file, [])
@@ -107,9 +107,7 @@ class RecordedCluster:
     def _set_conditions(self, file: Path, conditions: list[dict[str, str]]) -> None:
         known: Node = json.loads(file.read_text())
         known["status"]["conditions"] = conditions
-        scratch = file.with_suffix(".new")
-        scratch.write_text(json.dumps(known))
-        os.replace(scratch, file)
+        write_whole(file, json.dumps(known))
 
     def _file(self, node: Node) -> Path:
         return self._folder / f"{node['metadata']['name']}.json"

@@ -16,6 +16,7 @@ from tools.parts.boot.agent_request import AgentRequest, read_request
 from tools.parts.boot.cluster import Cluster, Join, Node, NotJoined, admit
 from tools.parts.boot.node import BadNode, build_node, node_name
 from tools.parts.boot.shims import write_shims
+from tools.parts.boot.whole import write_whole
 
 LOOK_EVERY_S = 0.05
 JOIN_EVERY_S = 1.0
@@ -167,7 +168,7 @@ class Machine(threading.Thread):
                 self._say(f"k3s agent: not joined: {error}")
             return
         self._node = node
-        (self._folder / "node.json").write_text(json.dumps(node))
+        write_whole(self._folder / "node.json", json.dumps(node))
         (self._folder / "agent/joined").touch()
         self._say(f"k3s agent: joined as {self._node_name}")
 
