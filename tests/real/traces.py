@@ -16,7 +16,7 @@ def processes_naming(text: str) -> list[str]:
     ]
 
 
-def wait_until(holds: Callable[[], bool], what: str, *, timeout_s: float = 30) -> None:
+def wait_until(holds: Callable[[], bool], what: str, *, timeout_s: float = 120) -> None:
     """Return as soon as it holds; fail, saying what was waited for, when it does not."""
     deadline_s = time.monotonic() + timeout_s
     while not holds():

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler import grow
+from holdfast.autoscaler import answers, grow
 from holdfast.autoscaler.ports import (
     Admit,
     Launched,
@@ -78,7 +78,7 @@ def kinds(ahead: object) -> list[str]:
 
 
 def settle(cluster: Cluster, asked: Launch, outcome: Outcome) -> Write[Cluster] | None:
-    return grow.settle(cluster, LaunchInstances(ACTION, asked), outcome, SETTINGS, NOW_S)
+    return answers.settle(cluster, LaunchInstances(ACTION, asked), outcome, SETTINGS, NOW_S)
 
 
 def rows_of(write: Write[Cluster] | None) -> tuple[Launch, ...]:
@@ -219,7 +219,7 @@ def test_a_quota_bars_its_whole_market() -> None:
     refused = settle(growing(row()), row(), Happened(Refused(Refusal.QUOTA, "MaxSpotInstanceCountExceeded")))
 
     assert refused is not None
-    assert refused.value.unavailable == (Unavailable("spot", AT_S + grow.QUOTA_S, "quota"),)
+    assert refused.value.unavailable == (Unavailable("spot", AT_S + answers.QUOTA_S, "quota"),)
     assert rows_of(begin(Need("default", 1), cluster=replace(refused.value, scale_up=None)))[0].market is (
         Market.ON_DEMAND
     )

@@ -67,7 +67,7 @@ class Running(Stopping):
         )
         return int(answer["pid"])
 
-    def wait_until(self, name: str, answers: Callable[[], bool], *, timeout_s: float = 60) -> None:
+    def wait_until(self, name: str, answers: Callable[[], bool], *, timeout_s: float = 180) -> None:
         """Return once it answers; raise with the end of its log if it dies or takes too long."""
         deadline_s = time.monotonic() + timeout_s
         while not answers():

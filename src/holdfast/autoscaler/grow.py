@@ -13,17 +13,10 @@ Rule 4: what is not ready in time is condemned with the action that launched it.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from holdfast.autoscaler.answers import with_row
 from holdfast.autoscaler.fleet import is_leaving, staying
 from holdfast.autoscaler.intend import intents, prepared, spent_lately, this_hour, why_nowhere
-from holdfast.autoscaler.ports import (
-    Admit,
-    Effect,
-    Launched,
-    LaunchInstances,
-    PrepareTemplate,
-    Refusal,
-    Refused,
-)
+from holdfast.autoscaler.ports import Admit, Effect, LaunchInstances, PrepareTemplate
 from holdfast.autoscaler.record import (
     NEVER_JOINED,
     READY,
@@ -35,20 +28,17 @@ from holdfast.autoscaler.record import (
     Recent,
     ScaleUp,
     Spent,
-    Unavailable,
 )
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Need, Sight, Worker
 from holdfast.cloud import ALIVE, NoticeKind
-from holdfast.kernel import FREE, Do, Event, Happened, Outcome, Write
+from holdfast.kernel import FREE, Do, Event, Write
 from holdfast.kernel.write import EVENTS_MAX
 
 ATTEMPTS_MAX = 8
 ADMISSION_S = 90
 """An admission is carried out within a minute of reading the record, or not at all.  So a node that
 is condemned this long after the last one was decided can not be opened any more."""
-QUOTA_S = 1_800
-"""How long a market is left alone in which the account may have no more."""
 
 
 def begin(
@@ -112,25 +102,6 @@ def proceed(
     return Do(tuple(effects)) if effects else None
 
 
-def settle(
-    cluster: Cluster, effect: LaunchInstances, outcome: Outcome, settings: Settings, now_s: float
-) -> Write[Cluster] | None:
-    """Note the answer to a request.  A lost answer is asked for again, with the same token."""
-    up = cluster.scale_up
-    if up is None or up.action_id != effect.action_id or not isinstance(outcome, Happened):
-        return None
-    row = effect.launch
-    now = next((r for r in up.intended if (r.group, r.attempt) == (row.group, row.attempt)), None)
-    if now is None:
-        return None
-    match outcome.answer:
-        case Launched(instance_ids):
-            return _record(cluster, up, now, instance_ids, settings, now_s)
-        case Refused(kind, message):
-            return _refused(cluster, up, now, kind, message, settings, now_s)
-    return None
-
-
 def _verify(
     cluster: Cluster, up: ScaleUp, sight: Sight, settings: Settings, now_s: float
 ) -> Write[Cluster] | None:
@@ -179,9 +150,11 @@ def _extend(
             rows[n] = replace(row, at_s=int(now_s), extended=True)
             why = f"ready by now: {ready}" if ready else f"{row.offering}: no answer is known"
             events.append(Event("joinExtended", now_s, about=up.action_id, reason=why))
+        if len(events) == EVENTS_MAX:
+            break
     if not events:
         return None
-    return Write(replace(cluster, scale_up=replace(up, launches=tuple(rows))), tuple(events[:EVENTS_MAX]))
+    return Write(replace(cluster, scale_up=replace(up, launches=tuple(rows))), tuple(events))
 
 
 def _intended_s(up: ScaleUp, instance_id: str) -> int:
@@ -249,18 +222,13 @@ def _again(
 
 
 def _abandon(cluster: Cluster, up: ScaleUp, row: Launch, why: str, now_s: float) -> Write[Cluster]:
-    return _replaced(
+    return with_row(
         cluster,
         up,
         row,
         replace(row, status=LaunchStatus.ABANDONED, reason=why),
         Event("launchAbandoned", now_s, about=up.action_id, reason=f"{row.offering}: {why}"),
     )
-
-
-def _replaced(cluster: Cluster, up: ScaleUp, row: Launch, new: Launch, event: Event) -> Write[Cluster]:
-    launches = tuple(new if r == row else r for r in up.launches)
-    return Write(replace(cluster, scale_up=replace(up, launches=launches)), (event,))
 
 
 def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Write[Cluster] | None:
@@ -311,62 +279,6 @@ def _replacements_ended(doomed: tuple[Doomed, ...], up: ScaleUp) -> tuple[Doomed
         elif doom.kind is not NoticeKind.REBALANCE:
             ended.append(replace(doom, replacement=""))
     return tuple(ended)
-
-
-def _record(
-    cluster: Cluster,
-    up: ScaleUp,
-    row: Launch,
-    instance_ids: tuple[str, ...],
-    settings: Settings,
-    now_s: float,
-) -> Write[Cluster]:
-    answered = replace(row, status=LaunchStatus.ANSWERED, instance_ids=instance_ids)
-    short = row.count - len(instance_ids)
-    reason = f"{row.offering}: {' '.join(instance_ids)}"
-    event = Event(
-        "recordScaleUpInstances",
-        now_s,
-        about=up.action_id,
-        reason=reason,
-        numbers={"launched": len(instance_ids), "short": short},
-    )
-    write = _replaced(cluster, up, row, answered, event)
-    if short > 0:
-        return Write(
-            _barred(write.value, str(row.offering), settings.unavailable_s, "no more capacity", now_s),
-            write.events,
-        )
-    return write
-
-
-def _refused(
-    cluster: Cluster,
-    up: ScaleUp,
-    row: Launch,
-    kind: Refusal,
-    message: str,
-    settings: Settings,
-    now_s: float,
-) -> Write[Cluster]:
-    elsewhere = kind in (Refusal.CAPACITY, Refusal.EXISTED, Refusal.MISMATCH)
-    status = LaunchStatus.REFUSED if elsewhere else LaunchStatus.ABANDONED
-    event = Event(
-        "launchRefused", now_s, about=up.action_id, reason=f"{row.offering}: {kind}: {message}"[:500]
-    )
-    write = _replaced(cluster, up, row, replace(row, status=status, reason=f"{kind}: {message}"[:200]), event)
-    if kind is Refusal.CAPACITY:
-        barred = _barred(write.value, str(row.offering), settings.unavailable_s, "no capacity", now_s)
-        return Write(barred, write.events)
-    if kind is Refusal.QUOTA:
-        return Write(_barred(write.value, row.market, QUOTA_S, "quota", now_s), write.events)
-    return write
-
-
-def _barred(cluster: Cluster, what: str, for_s: int, why: str, now_s: float) -> Cluster:
-    """Leave an offering alone for a while, or a whole market."""
-    others = tuple(u for u in cluster.unavailable if u.offering != what and now_s < u.until_s)
-    return replace(cluster, unavailable=(*others, Unavailable(what, int(now_s) + for_s, why)))
 
 
 def _in_words(launches: Sequence[Launch]) -> str:

@@ -8,7 +8,7 @@ performed side by side: an effect that fails again and again holds up no other.
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from holdfast.autoscaler import grow, interruption, shrink, sweep
+from holdfast.autoscaler import answers, grow, interruption, shrink, sweep
 from holdfast.autoscaler.decide import (
     Decision,
     Grow,
@@ -63,7 +63,7 @@ def settle(
 ) -> Write[Cluster] | None:
     match effect:
         case LaunchInstances():
-            return grow.settle(cluster, effect, outcome, settings, now_s)
+            return answers.settle(cluster, effect, outcome, settings, now_s)
         case Drain() if cluster.doom_of(effect.instance_id) is not None:
             return interruption.settle(cluster, effect, outcome, now_s)
         case _:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-DEADLINE_S = 90.0
+DEADLINE_S = 300.0
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,9 @@ class Api:
         finally:
             connection.close()
 
-    def wait_for(self, path: str, holds: Callable[[Any], object], *, what: str, timeout_s: float = 30) -> Any:
+    def wait_for(
+        self, path: str, holds: Callable[[Any], object], *, what: str, timeout_s: float = 120
+    ) -> Any:
         """Read the path until its body satisfies; return that body.  A body may be a Status, as for 404."""
         deadline_s = time.monotonic() + timeout_s
         while True:

@@ -60,7 +60,9 @@ class Cluster(Stopping):
         """Ask the apiserver once, as the administrator unless a token is given."""
         return self.api.request(method, path, body, token, content_type=content_type)
 
-    def wait_for(self, path: str, holds: Callable[[Any], object], *, what: str, timeout_s: float = 30) -> Any:
+    def wait_for(
+        self, path: str, holds: Callable[[Any], object], *, what: str, timeout_s: float = 120
+    ) -> Any:
         """Read the path until its body satisfies, and return that body."""
         return self.api.wait_for(path, holds, what=what, timeout_s=timeout_s)
 
@@ -93,7 +95,7 @@ class Cluster(Stopping):
         )
         return self.request("POST", "/api/v1/nodes", body).ok()
 
-    def wait_until_ready(self, *names: str, timeout_s: float = 30) -> None:
+    def wait_until_ready(self, *names: str, timeout_s: float = 120) -> None:
         """Return when each node is Ready and pods may go there."""
 
         def ready_and_open(node: Mapping[str, Any]) -> bool:
