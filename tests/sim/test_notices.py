@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.sim.machine import Machine
+from tests.deep import cases
 from tests.proof import prove
 from tests.sim.storm import Queue, Storm, over_eventbridge
 from tests.sim.variant_shell import shell_without
@@ -42,7 +43,7 @@ def everybody_was_served(storm: Storm, replacements: int | None = None) -> None:
     assert not storm.scaling.record.doomed
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", cases(WAYS, deep=["SQS batches of ten"]))
 def test_five_hundred_of_six_hundred_nodes_are_taken_back(way: str) -> None:
     """The fleet is full: every one that leaves is needed, and gets one replacement."""
     storm = after_the_storm(Storm(seed=1, nodes=600, victims=500), WAYS[way]())

@@ -17,41 +17,48 @@ class Variant(NamedTuple):
     guard: str
     without: str
     complaint: str
+    shown_by: int
+    """The seed that has shown it so far; the others are lived if it does not any more."""
 
 
 VARIANTS = {
     "H1: nobody looks for what a late launch brought": Variant(
-        "workflow", "        sweep.claim(cluster, sight, settings, now_s),\n", "", "S-A3"
+        "workflow", "        sweep.claim(cluster, sight, settings, now_s),\n", "", "S-A3", 13
     ),
     "H1: a node takes pods though no record names its machine, in the simulated fleet": Variant(
         "sweep",
         "        if worker.instance_id in named\n        and worker.alive\n",
         "        if worker.alive\n",
         "S-A2",
+        7,
     ),
     "H5: a node is deleted when its machine was not listed once": Variant(
         "sweep",
         "if terminated or (absent and now_s - since_s[ghost.instance_id] >= settings.absent_s):",
         "if terminated or ghost.state is None:",
         "H5",
+        4,
     ),
     "H7: a cordon that a person made is lifted with ours": Variant(
         "carry_out",
         "still = node.spec.unschedulable if found else False",
         "still = False",
         "L-A2",
+        2,
     ),
     "A4: what never joins is waited for": Variant(
         "grow",
         "elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):",
         "elif late_s > 10**9:",
         "L-A1",
+        2,
     ),
     "S-A6: nobody asks what must stay once a drain has begun": Variant(
         "carry_out",
         "        blocked_by = self._blocker(pods, begun=begun)\n",
         '        blocked_by = ""\n',
         "S-A6",
+        2,
     ),
 }
 
@@ -63,7 +70,8 @@ def test_a_fleet_without(title: str) -> None:
     variant = VARIANTS[title]
     shell = shell_without(variant.part, {variant.guard: variant.without})
 
-    days = (busy_days(seed, HOURS, shell).complaints for seed in range(SEEDS))
+    seeds = dict.fromkeys((variant.shown_by, *range(SEEDS)))
+    days = (busy_days(seed, HOURS, shell).complaints for seed in seeds)
     said = next((complaints for complaints in days if complaints), ())
 
     assert any(variant.complaint in complaint for complaint in said), said or "nothing was noticed"

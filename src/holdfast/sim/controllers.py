@@ -78,8 +78,10 @@ class Controllers:
             missing = [name for name in wanted if name not in workload.pods]
         else:
             active = [pod for pod in workload.pods.values() if not pod.deleting_s]
-            active.sort(key=lambda pod: pod.node is not None)  # those that wait go first
-            surplus = active[: max(0, len(active) - workload.replicas)]
+            surplus = []
+            if len(active) > workload.replicas:
+                active.sort(key=lambda pod: pod.node is not None)  # those that wait go first
+                surplus = active[: len(active) - workload.replicas]
             missing = [self._draw(workload.name) for _ in range(workload.replicas - len(active))]
         for pod in surplus:
             self._leave(pod, workload.grace_s)
