@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "guides" / "settings.md"
 INTRODUCTION = """\
 # Settings of the autoscaler
 
-<!-- Written by `python -m tools.settings_page`: change the docstrings in settings.py instead. -->
+<!-- Written by `python -m tools.settings_page`: change the docstrings of the settings instead. -->
 
 They stand in `holdfast.toml` under `[autoscaler]`, or in the environment, which outranks the file. All
 problems are named at once; an unknown key in the file is an error, a near miss in the environment a warning.

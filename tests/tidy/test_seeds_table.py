@@ -62,7 +62,8 @@ def is_test(name: str) -> bool:
     path = Path(ROOT, file)
     if not file.startswith("tests/") or not path.is_file():
         return False
-    return re.search(rf"^(async )?def {function or 'test_'}", path.read_text(), re.MULTILINE) is not None
+    wanted = rf"{re.escape(function)}\(" if function else "test_"
+    return re.search(rf"^(async )?def {wanted}", path.read_text(), re.MULTILINE) is not None
 
 
 def test_every_symbol_and_test_on_the_page_exists() -> None:

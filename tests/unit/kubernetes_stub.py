@@ -35,6 +35,8 @@ class Stub:
     shown: list[str] = field(default_factory=list)
     """The token of each request."""
     bodies: list[bytes] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    """What each request says that its body is."""
 
     def access(self, token: str = TOKEN) -> Access:
         return Access(self.url, "a test", None, lambda: token)
@@ -53,6 +55,7 @@ def saying(*says: Said) -> Iterator[Stub]:
         def handle_any(self) -> None:
             stub.asked.append(f"{self.command} {self.path}")
             stub.shown.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
+            stub.kinds.append(self.headers.get("Content-Type", ""))
             stub.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
             said = stub.says.pop(0) if len(stub.says) > 1 else stub.says[0]
             body = said.body if isinstance(said.body, bytes) else msgspec.json.encode(said.body)

@@ -3,62 +3,24 @@
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from holdfast.adapters import assembly
-from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Cluster
-from holdfast.autoscaler.settings import Settings
-from holdfast.cli import main
-from holdfast.kernel import Busy, Event, Invalid, Write
+from holdfast.kernel import Busy, Event, Invalid
 from tests.ministack import client_for
+from tests.unit.small_shell import Shell, shell_in
 from tests.unit.small_world import SmallWorld
 from tests.workloads import instance, node, pending, pod
 
 COMMANDS = ("run", "tick", "status", "explain", "plan", "pause", "resume", "sweep", "history", "doctor")
 
 
-class Shell:
-    """A command line whose cluster and cloud are small, and whose record is a real file."""
-
-    def __init__(self, folder: Path) -> None:
-        self.world = SmallWorld.of(3)
-        self.database = str(folder / "state.db")
-        self.environ = {
-            "DATABASE": self.database,
-            "WORKER_AMI_ID": "ami-1",
-            "WORKER_SUBNET_IDS": "subnet-a,subnet-b,subnet-c",
-        }
-
-    def __call__(self, *arguments: str, **environ: str) -> Result:
-        return CliRunner().invoke(main, ["autoscaler", *arguments], env={**self.environ, **environ})
-
-    def json(self, *arguments: str, **environ: str) -> Any:
-        done = self(*arguments, "--json", **environ)
-        assert done.exit_code == 0, done.output
-        return json.loads(done.stdout)
-
-    def record(self) -> Cluster:
-        with assembly.open_store(Settings(database=self.database)) as kept:
-            return kept.store.read(SUBJECT).value
-
-    def write(self, cluster: Cluster, *events: Event) -> None:
-        with assembly.open_store(Settings(database=self.database)) as kept:
-            found = kept.store.read(SUBJECT)
-            write = Write(cluster, events or (Event("changed", time.time()),))
-            kept.store.commit(SUBJECT, found, write, f"commit-{found.version}")
-
-
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    made = Shell(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(assembly, "assemble", lambda *said, **more: made.world.autoscaler(*said, **more))
-    return made
+    return shell_in(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -275,6 +237,9 @@ def test_pause_and_resume_are_written_into_the_record(shell: Shell) -> None:
     [
         (("--until", "soon", "--why", "x"), "'soon' is no time: write 30m"),
         (("--until", "2020-01-01", "--why", "x"), "is over"),
+        (("--until", "9999999999d", "--why", "x"), "too far ahead"),
+        (("--until", "9" * 400 + "d", "--why", "x"), "too far ahead"),
+        (("--until", "9999-12-31T23:59:59-14:00", "--why", "x"), "too far ahead"),
         (("--until", "2h"), "Missing option '--why'"),
         (("--until", "2h", "--why", " "), "say why"),
         (("--why", "x"), "Missing option '--until'"),
@@ -287,6 +252,7 @@ def test_a_pause_that_makes_no_sense_is_bad_input(
 
     assert done.exit_code == 2
     assert says in done.output
+    assert shell.record() == Cluster()
 
 
 def test_sweep_accounts_for_everything_and_can_leave_it_at_that(shell: Shell) -> None:

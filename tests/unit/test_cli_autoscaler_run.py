@@ -193,6 +193,19 @@ def test_a_port_in_use_is_a_message_and_exit_code_1(
     assert f"--metrics-port {port} on 127.0.0.1: Address already in use" in done.stderr
 
 
+def test_a_last_turn_that_could_not_work_is_exit_code_1(
+    make: Callable[[], Autoscaler], world: SmallWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(assembly, "assemble", lambda *_, **__: make())
+    world.broken = Invalid("no permission")
+
+    done = CliRunner().invoke(main, ["autoscaler", "run", "--turns", "1"], env={"DATABASE": "state.db"})
+
+    assert done.exit_code == 1
+    assert "no permission" in done.stderr
+
+
 def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])

@@ -1,10 +1,13 @@
 """Times and durations as people write and read them."""
 
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import click
 import pytest
 
-from holdfast.cli.autoscaler.times import duration_s, lasting, moment_s
+from holdfast.cli.autoscaler.times import Seconds, duration_s, lasting, moment_s
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC).timestamp()
 
@@ -39,6 +42,27 @@ def test_a_time_of_day_is_the_next_one_or_the_last_one() -> None:
 def test_a_date_with_a_zone_is_that_moment() -> None:
     assert moment_s("2026-03-01T14:30Z", NOW, ahead=True) == NOW + 9_000
     assert moment_s("2026-03-01T14:30+02:00", NOW, ahead=True) == NOW + 1_800
+
+
+@pytest.fixture
+def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_a_time_beyond_a_change_of_the_clocks_is_what_the_clock_will_say(in_berlin: None) -> None:
+    assert moment_s("2026-07-01T12:00", NOW, ahead=True) == datetime(2026, 7, 1, 10, tzinfo=UTC).timestamp()
+    eve = datetime(2026, 3, 28, 22, tzinfo=UTC).timestamp()
+    assert moment_s("06:00", eve, ahead=True) == datetime(2026, 3, 29, 4, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
+def test_what_is_no_number_of_seconds(text: str) -> None:
+    with pytest.raises(click.BadParameter, match=r"no number of seconds|not in the range"):
+        Seconds(min=1, max=60).convert(text, None, None)
 
 
 @pytest.mark.parametrize("text", ["25:00", "soon", "2026-13-01", "12:5"])

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.autoscaler.drain import Rule, blockers, grace_s, remaining, to_evict, to_move
+from holdfast.autoscaler.drain import Rule, blockers, grace_s, is_healthy, remaining, to_evict, to_move
 from holdfast.autoscaler.settings import DrainRules
 from holdfast.autoscaler.workload import Budget, Pod
 from tests.workloads import budget, daemon, pod
@@ -168,6 +168,38 @@ def test_a_pod_that_is_not_ready_may_go_while_enough_others_are_healthy() -> Non
     assert rules_of(on(status=unready), budgets=(enough,)) == []
     assert rules_of(on(status=unready), budgets=(too_few,)) == [Rule.BUDGET]
     assert rules_of(on(), budgets=(enough,)) == [Rule.BUDGET], "a ready one may not"
+
+
+def test_a_budget_that_needs_nobody_healthy_lets_nobody_go_for_being_unready() -> None:
+    """Kubernetes reads such a budget as one that it has not counted yet."""
+    unready = {"conditions": [{"type": "Ready", "status": "False"}]}
+
+    assert rules_of(on(status=unready), budgets=(budget(healthy=0, desired=0),)) == [Rule.BUDGET]
+
+
+@pytest.mark.parametrize(
+    ("here", "healthy"),
+    [
+        (on(), True),
+        (on(status={"conditions": []}), True),
+        (on(status={"conditions": [{"type": "Ready", "status": "False"}]}), False),
+        (on(phase="Pending"), False),
+        (on(phase="Pending", status={"conditions": []}), False),
+        (
+            on(
+                status={
+                    "conditions": [
+                        {"type": "PodScheduled", "status": "True"},
+                        {"type": "Ready", "status": "False"},
+                    ]
+                }
+            ),
+            False,
+        ),
+    ],
+)
+def test_healthy_is_who_runs_and_does_not_say_that_it_is_not_ready(here: Pod, healthy: bool) -> None:
+    assert is_healthy(here) is healthy
 
 
 def test_a_pod_that_has_not_started_asks_no_budget() -> None:

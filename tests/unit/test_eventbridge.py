@@ -193,3 +193,30 @@ def test_every_time_with_a_zone_is_understood(when: Any, zone: Any) -> None:
     (notice,) = notices_of(event(time=said.isoformat())).notices or (None,)
     assert notice is not None
     assert notice.deadline_s == notice.at_s + 120
+
+
+def test_only_a_scheduler_says_that_it_is_time() -> None:
+    said = notices_of({"source": "shop.clock", "detail-type": "Scheduled Event"})
+
+    assert not said.scheduled
+    assert said.problems
+
+
+def test_what_is_no_list_is_a_batch_all_the_same() -> None:
+    """Its answer goes to a queue, which knows to read one kind only."""
+    assert notices_of({"Records": "none"}).batch
+
+
+def test_one_message_that_says_it_is_time_is_enough() -> None:
+    tick = {"source": "aws.events", "detail-type": "Scheduled Event"}
+
+    assert notices_of(batch(message(tick), message(state_change("pending")))).scheduled
+
+
+@pytest.mark.parametrize("message_id", [None, "", 7, ["m-1"]])
+def test_a_message_that_cannot_be_named_is_not_asked_for_again(message_id: object) -> None:
+    """A queue that is told a name which it does not know brings the whole batch again."""
+    said = notices_of(batch({**message(event()), "messageId": message_id}))
+
+    assert len(said.notices) == 1
+    assert said.message_ids == ()

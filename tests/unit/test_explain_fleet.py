@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.record import Cluster, ScaleUp, Spent
+from holdfast.autoscaler.ports import Load, Prices
+from holdfast.autoscaler.record import Cluster, Doomed, ScaleUp, Spent
 from holdfast.autoscaler.report.explain import Explanation, explain
 from holdfast.autoscaler.report.explain_fleet import Condition
 from holdfast.autoscaler.see import Raw
+from holdfast.cloud import NoticeKind, Offering
 from tests.workloads import node, pending, pod, raw
 
 NOW = 10_000.0
@@ -60,6 +61,12 @@ def test_an_idle_fleet_shrinks_and_nothing_is_missing() -> None:
         (idle(), replace(IDLE_LONG, paused_until_s=10_300, paused_why="release"), {}, ["not paused"]),
         (idle(), IDLE_LONG, {"min_workers": 3}, ["above the floor", "a node that may leave"]),
         (idle(troubles=("x",)), IDLE_LONG, {}, ["nothing troubles"]),
+        (
+            idle(),
+            replace(IDLE_LONG, doomed=(Doomed("i-elsewhere", NoticeKind.INTERRUPTION, 9_990, 10_100),)),
+            {},
+            ["no notice unanswered"],
+        ),
         (idle(pods=[pending()]), IDLE_LONG, {}, ["nothing pending"]),
         (idle(), replace(IDLE_LONG, scale_up=ScaleUp("9-a", 9_000, 1)), {}, ["no action in progress"]),
         (
@@ -81,7 +88,8 @@ def test_it_says_how_much_is_missing() -> None:
     says = {each.name: each.says for each in fleet.shrinks_only_if}
 
     assert says["little load"] == "CPU is 42 %, was 50 % at most, and must stay below 30 % (CPU_DOWN)"
-    assert says["idle long enough"] == "idle for 500 of 600 s (IDLE_DOWN_SEC)"
+    until_now = "idle for 500 of 600 s (IDLE_DOWN_SEC) until now; the next tick counts anew"
+    assert says["idle long enough"] == until_now
     assert says["cool-down after the last action"] == "300 of 600 s left"
     unknown = {each.name: each.says for each in told(idle(None), IDLE_LONG).fleet.shrinks_only_if}
     assert unknown["little load"] == "the load is not known: Prometheus is silent"
@@ -141,3 +149,21 @@ def test_a_pool_without_a_known_subnet_is_named() -> None:
     condition = next(each for each in fleet.bars_to_growth if each.name == "somewhere to grow")
 
     assert (condition.holds, condition.says) == (False, "no known subnet: pool default")
+
+
+def test_a_fleet_from_which_nobody_may_leave_holds() -> None:
+    kept = idle(pods=[pod(node=f"n-{n}", owner="") for n in (1, 2, 3)])
+    fleet = told(kept, IDLE_LONG).fleet
+
+    assert (fleet.decision, fleet.why) == ("hold", "idle: no worker may leave now")
+
+
+@pytest.mark.parametrize(("usd_per_hour_max", "holds_now"), [(0.0, None), (0.01, False), (100.0, True)])
+def test_a_ceiling_on_the_cost_is_a_bar_to_growth(usd_per_hour_max: float, holds_now: bool | None) -> None:
+    look = idle()
+    usd = {Offering(each.zone, each.market, each.instance_type): 0.02 for each in look.instances}
+    look = replace(look, prices=Prices(usd))
+    bars = told(look, IDLE_LONG, usd_per_hour_max=usd_per_hour_max).fleet.bars_to_growth
+
+    assert holds(bars).get("cost ceiling") is holds_now
+    assert all("USD_PER_HOUR_MAX" in bar.says for bar in bars if bar.name == "cost ceiling")

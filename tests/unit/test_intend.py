@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.intend import intents
+from holdfast.autoscaler.intend import intents, prepared, spent_lately, why_nowhere
 from holdfast.autoscaler.ports import Prices, Template
-from holdfast.autoscaler.record import Cluster, Doomed, Launch, Unavailable
+from holdfast.autoscaler.record import Cluster, Doomed, Launch, Spent, Unavailable
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.sight import Need, Place, Sight, Worker
-from holdfast.cloud import Market, NoticeKind, Offering
+from holdfast.cloud import Market, NoticeKind, Offering, State
 from tests.unit.sights import NOW_S, SETTINGS, sight, worker
 from tests.unit.test_grow import growing, row
 
@@ -46,9 +46,21 @@ def test_the_emptiest_zone_comes_first_and_what_is_asked_for_counts() -> None:
 def test_who_may_be_taken_back_does_not_fill_a_zone(kind: NoticeKind) -> None:
     doomed = Cluster(doomed=(Doomed("i-1", kind, AT_S, AT_S + 120),))
 
-    rows = asked(Need("default", 1), worker("i-1", "a"), worker("i-2", "b"), cluster=doomed)
+    fleet = (worker("i-1", "a"), worker("i-2", "a"), worker("i-3", "b"), worker("i-4", "b"))
+    beside = [row(zone="a", count=1)]
 
-    assert places(rows) == [("spot/m5.large/a", 1)]
+    assert places(asked(Need("default", 1), *fleet, cluster=doomed)) == [("spot/m5.large/a", 1)]
+    without_doom = asked(Need("default", 1), *fleet, beside=beside)
+    assert places(without_doom) == [("spot/m5.large/b", 1)], "what is asked for beside it counts"
+    one_less = asked(Need("default", 2), *fleet, cluster=doomed, beside=beside)
+    assert places(one_less) == [("spot/m5.large/a", 1), ("spot/m5.large/b", 1)]
+
+
+def test_each_place_is_a_request_of_its_own_with_a_token_of_its_own() -> None:
+    rows = asked(Need("default", 4))
+
+    assert [each.group for each in rows] == [1, 2]
+    assert len({each.token("1-a") for each in rows}) == len(rows)
 
 
 def test_every_type_of_a_zone_and_every_zone_is_tried_before_on_demand() -> None:
@@ -104,6 +116,18 @@ def test_the_share_of_an_empty_fleet_may_be_all_of_it_in_several_requests() -> N
     assert len(asked(Need("default", 2), cluster=NO_SPOT, beside=first)) == 2
 
 
+def test_what_is_asked_for_counts_toward_the_share_and_spot_never_does() -> None:
+    spot = [worker(f"i-{n}") for n in range(6)]
+    share: dict[str, Any] = {"cluster": NO_SPOT, "on_demand_max_fraction": 0.25}
+    beside = [row(market=Market.ON_DEMAND, count=2)]
+
+    assert len(asked(Need("default", 1), *spot, **share)) == 1
+    assert asked(Need("default", 1), *spot, beside=beside, **share) == []
+    more_spot = [row(count=4)]
+    assert sum(each.count for each in asked(Need("default", 9), *spot, beside=more_spot, **share)) == 3
+    assert len(asked(Need("default", 1), on_demand_max_fraction=0.0)) == 1
+
+
 def test_a_pool_that_wants_no_spot_has_no_share_to_keep() -> None:
     pools = (replace(SETTINGS.pools[0], market="on-demand"),)
 
@@ -125,6 +149,27 @@ def test_the_ceiling_counts_what_runs_what_is_asked_for_and_what_is_not_listed_y
     assert sum(each.count for each in asked(Need("default", 9), seen=running, **ceiling)) == 3
     open_growth = growing(row(1, "i-8", "i-9"), row(2, count=1))
     assert asked(Need("default", 9), seen=running, cluster=open_growth, **ceiling) == []
+    for one_left in (growing(row(1, "i-8", "i-9")), growing(row(2, count=2))):
+        rows = asked(Need("default", 9), seen=running, cluster=one_left, **ceiling)
+        assert sum(each.count for each in rows) == 1
+    dead = priced(*(worker(f"i-{n}", state=State.TERMINATED) for n in range(9)))
+    assert sum(each.count for each in asked(Need("default", 9), seen=dead, **ceiling)) == 5
+
+
+def test_the_ceiling_itself_may_be_reached() -> None:
+    rows = asked(Need("default", 9), seen=priced(usd=0.25), usd_per_hour_max=0.5)
+
+    assert sum(each.count for each in rows) == 2
+
+
+def test_prices_that_are_not_known_any_more_stop_no_look_at_what_was_asked_for() -> None:
+    odd = growing(
+        row(1, "i-8", instance_type="x1.huge"), row(2, count=1, instance_type="x1.huge"), row(3, count=1)
+    )
+
+    rows = asked(Need("default", 9), seen=priced(), cluster=odd, usd_per_hour_max=0.55)
+
+    assert sum(each.count for each in rows) == 4
 
 
 def test_a_worker_whose_price_is_not_known_does_not_make_the_others_free() -> None:
@@ -149,3 +194,40 @@ def test_a_pool_without_template_or_subnet_is_asked_for_nothing() -> None:
     assert asked(Need("gpu", 1), seen=prepared, pools=gpu) == []
     placed = replace(prepared, places=(Place("gpu", "a", "s-a"),))
     assert len(asked(Need("gpu", 1), seen=placed, pools=gpu)) == 1
+    assert asked(Need("gpu", 1), seen=replace(placed, templates={}), pools=gpu) == []
+    assert asked(Need("gpu", 1), seen=placed) == [], "the pool was taken out of the settings"
+
+
+def test_a_template_is_prepared_if_it_is_there_and_says_what_the_settings_say() -> None:
+    (pool,) = SETTINGS.pools
+
+    assert prepared(pool, sight())
+    assert prepared(pool, sight(digests={})), "a digest that is not known demands no other"
+    assert not prepared(pool, sight(digests={"default": "new"}))
+    assert not prepared(pool, sight(templates={}))
+    assert not prepared(pool, sight(templates={}, digests={}))
+
+
+def test_launches_count_for_an_hour() -> None:
+    spent = tuple(Spent("1-a", AT_S - ago_s, 2) for ago_s in (3_601, 3_600, 3_599, 0))
+
+    assert spent_lately(Cluster(spent=spent), NOW_S) == 4
+
+
+def test_why_there_is_nowhere_to_grow() -> None:
+    def why(cluster: Cluster, seen: Sight, **said: Any) -> str:
+        return why_nowhere(cluster, seen, ["default", "default"], replace(SETTINGS, **said), NOW_S)
+
+    barred = Cluster(
+        unavailable=(
+            *(Unavailable(f"spot/m5.large/{zone}", AT_S + 1, "none") for zone in "bcdef"),
+            Unavailable("spot/m5.large/a", AT_S, "none"),
+        )
+    )
+    at_the_ceiling = priced(worker("i-1"))
+
+    assert why(barred, at_the_ceiling, usd_per_hour_max=0.1) == "nowhere to grow within 0.1 dollars an hour"
+    listed = ", ".join(f"spot/m5.large/{zone}" for zone in "bcde")
+    for seen, said in ((at_the_ceiling, {}), (priced(), {"usd_per_hour_max": 0.1})):
+        assert why(barred, seen, **said) == f"no capacity to be had: {listed} are left alone for a while"
+    assert why(Cluster(), sight()) == "nowhere to grow: pool default has no subnet that is known"

@@ -17,7 +17,7 @@ from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.tick import Autoscaler, Ticked
 from holdfast.cloud import Notice, NoticeKind
-from holdfast.kernel import Busy, HoldfastError, Invalid, Unknown
+from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Unknown
 from holdfast.lambda_handler import Shell, margin_s, wired_by
 from tests.unit.test_eventbridge import AT_S, ID, batch, event, message, state_change
 
@@ -245,6 +245,31 @@ def test_a_busy_inbox_is_tried_no_longer_than_there_is_time() -> None:
     assert function.time.now <= 1_000 + 60 - margin_s(60)
     with pytest.raises(Busy):
         function(event(), remaining_s=60)
+
+
+@pytest.mark.parametrize("error", [Busy("throttled"), Conflict("another was faster"), Unknown("lost")])
+def test_a_notice_that_came_alone_is_brought_again_whatever_kept_it_out_for_now(error: HoldfastError) -> None:
+    stub = Stub(Ticked("busy", "throttled"), refusals=[error] * 1_000)
+    with pytest.raises(type(error)):
+        Function(stub)(event(), remaining_s=60)
+    once = Stub(Ticked("busy", "throttled"), refusals=[error])
+    assert Function(once)(event())["outcome"] == "busy"
+    assert once.kept == [NOTICE]
+
+
+@pytest.mark.parametrize(("outcome", "wired"), [("idle", 1), ("out of time", 1), ("busy", 2), ("refused", 2)])
+def test_whoever_failed_is_wired_anew(outcome: str, wired: int) -> None:
+    """An address or a sign-in may have changed."""
+    function = Function(Stub(Ticked(outcome, "why")))
+    for _ in range(2):
+        function(SCHEDULED)
+    assert function.wired == wired
+
+
+def test_a_schedule_puts_nothing() -> None:
+    stub = Stub(Ticked("busy", "throttled"), refusals=[Invalid("nothing to keep")])
+    Function(stub)(SCHEDULED)
+    assert stub.refusals, "nobody asked the inbox"
 
 
 def test_notices_of_a_tick_that_worked_are_not_put_twice() -> None:

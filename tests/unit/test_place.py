@@ -1,9 +1,12 @@
 """Who leaves: the oldest out of the fullest zone, never the last of a zone."""
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.autoscaler.place import Node, leavers
+from holdfast.autoscaler.place import Node, berths, leavers
+from holdfast.cloud import Market
 
 NODES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 50)), min_size=1, max_size=12).map(
     lambda rows: [Node(f"i-{n}", zone, age) for n, (zone, age) in enumerate(rows)]
@@ -47,3 +50,16 @@ def test_no_choice_empties_a_zone_or_takes_who_may_not_leave(
     zones = {node.zone for node in nodes}
     if len(zones) > 1:
         assert {node.zone for node in left} == zones
+
+
+def test_the_subnets_of_one_zone_fill_evenly() -> None:
+    chosen = berths(
+        4,
+        instance_types=("m5.large",),
+        markets=(Market.SPOT,),
+        subnets=(("a", "s-1"), ("a", "s-2")),
+        in_zone=Counter(),
+        refused=lambda offering: "",
+    )
+
+    assert [berth.subnet_id for berth in chosen] == ["s-1", "s-2", "s-1", "s-2"]

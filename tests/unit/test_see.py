@@ -8,8 +8,8 @@ import pytest
 from holdfast.autoscaler.see import Raw, join, see, weigh
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.sight import Ghost, Place, Worker
-from holdfast.autoscaler.workload import Pod
-from holdfast.cloud import State
+from holdfast.autoscaler.workload import INSTANCE_LABEL, POOL_LABEL, Pod
+from holdfast.cloud import Notice, NoticeKind, State
 from tests.workloads import budget, daemon, instance, node, pending, pod, raw, settings
 
 ZONE = "topology.kubernetes.io/zone"
@@ -232,3 +232,46 @@ def test_a_look_with_nothing_to_do_weighs_nothing() -> None:
     assert sight.needs(3) == ()
     with pytest.raises(ValueError, match="'much' is not a Kubernetes quantity"):
         sight.must_stay("i-1")
+
+
+def test_what_was_looked_at_is_handed_on() -> None:
+    waiting = (Notice("i-1", NoticeKind.INTERRUPTION, 1, 121),)
+
+    sight = see(raw(node("n-1"), notices=waiting, digests={"default": "d"}))
+
+    assert (sight.notices, sight.digests) == (waiting, {"default": "d"})
+
+
+def test_a_node_that_names_no_machine_is_nobodys_ghost() -> None:
+    unnamed = node("n-1", instance_id="-", labels={POOL_LABEL: "default"})
+
+    assert see(raw(unnamed, instances=[])).ghosts == ()
+
+
+@pytest.mark.parametrize(
+    ("labels", "ghosts"),
+    [({POOL_LABEL: "default"}, 1), ({INSTANCE_LABEL: "i-1"}, 1), ({"team": "shop"}, 0)],
+    ids=["pool", "instance", "neither"],
+)
+def test_a_node_was_ours_if_either_of_our_labels_says_so(labels: dict[str, str], ghosts: int) -> None:
+    """Its provider id names a machine that is not listed: whose it was, only labels say."""
+    there = node("n-1")
+    meta = msgspec.structs.replace(there.metadata, labels=labels)
+
+    assert len(see(raw(msgspec.structs.replace(there, metadata=meta), instances=[])).ghosts) == ghosts
+
+
+def test_machines_that_are_dead_or_have_no_node_do_not_make_the_others_look_broken() -> None:
+    nodes = [node("n-1"), node("n-2"), node("n-3", ready=False), node("n-4", ready=False)]
+    machines = [instance(f"i-{n}") for n in (1, 2)]
+    machines += [instance(f"i-{n}", state=State.TERMINATED) for n in (3, 4)]
+    machines += [instance(f"i-{n}", state=State.PENDING) for n in (5, 6, 7)]
+
+    assert see(raw(*nodes, instances=machines)).troubles == ()
+
+
+def test_just_as_many_as_the_fraction_allows_are_no_trouble() -> None:
+    nodes = [node("n-1"), node("n-2"), node("n-3", ready=False), node("n-4", ready=False)]
+
+    assert see(raw(*nodes, settings=settings(brake_not_ready_fraction=0.5))).troubles == ()
+    assert see(raw(*nodes, settings=settings(brake_not_ready_fraction=0.49))).troubles != ()

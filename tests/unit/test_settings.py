@@ -168,7 +168,10 @@ def test_all_problems_are_named_at_once_each_as_it_was_spelled() -> None:
         ({"CPU_DOWN": "-0.1"}, "CPU_DOWN = -0.1: must be more than 0 and at most 1"),
         ({"MIN_WORKERS": "2.5"}, "MIN_WORKERS = '2.5': give a whole number"),
         ({"MIN_WORKERS": "-1"}, "MIN_WORKERS = -1: must be at least 0 and at most 100000"),
-        ({"MIN_WORKERS": "9" * 30}, "give a whole number"),
+        ({"MAX_WORKERS": "9" * 30}, "9: must be at least 0 and at most 100000"),
+        ({"MIN_WORKERS": "9" * 5_000}, "give a whole number"),
+        ({"STATE_TABLE": "tafel-\u00e4"}, "STATE_TABLE = 'tafel-\u00e4': must be a table name"),
+        ({"K8S_API_TOKEN_PARAM": "/k3s/\u00e4"}, "must be the name of an SSM parameter"),
         ({"COOLDOWN_UP_SEC": "-5"}, "COOLDOWN_UP_SEC = -5: must be at least 0 and at most 31536000"),
         ({"OBSERVE": "maybe"}, "OBSERVE = 'maybe': give true or false"),
         ({"CPU_DOWN": "0.8"}, "CPU_DOWN = 0.8 against cpu_up = 0.7 (the default): must be lower"),
@@ -206,6 +209,7 @@ def test_all_problems_are_named_at_once_each_as_it_was_spelled() -> None:
         ({"POOLS": '[{"name": "a", "max_workers": 1}]'}, "the floor could never be reached"),
         ({"POOLS": '[{"name": "a"}]', "WORKER_SG_ID": "sg-1"}, "WORKER_SG_ID: they fill the pool default"),
         ({"POOLS": "[]"}, "pools: name at least one"),
+        ({"POOLS": "[7]"}, "POOLS no. 1 = 7: must be a table"),
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_refused_with_name_value_and_fix(environ: dict[str, str], says: str) -> None:

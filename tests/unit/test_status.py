@@ -89,6 +89,14 @@ def test_what_comes_by_itself_is_told_soonest_first() -> None:
     assert found.doing == "1 with a notice, 0 of them answered"
 
 
+def test_a_machine_that_is_over_is_no_worker_however_long_it_is_listed() -> None:
+    machines = [instance("i-0", zone="a"), instance("i-over", state=State.TERMINATED)]
+
+    found = status(Cluster(), see(raw(THREE[0], instances=machines)), settings(), NOW)
+
+    assert [worker.instance_id for worker in found.workers] == ["i-0"]
+
+
 def test_json_can_be_written() -> None:
     import json
 

@@ -6,7 +6,7 @@ from holdfast.autoscaler import thrift
 from holdfast.autoscaler.ports import Effect
 from holdfast.autoscaler.record import Cluster, Condemned, Doomed
 from holdfast.autoscaler.sight import Sight
-from holdfast.autoscaler.workflow import workflow
+from holdfast.autoscaler.workflow import NEXT_LOOK_S, workflow
 from holdfast.cloud import NoticeKind
 from holdfast.kernel import FREE, Do, Lock, Wait, Workflow, Write
 from tests.unit.sights import NOW_S, SETTINGS, sight, worker
@@ -50,7 +50,10 @@ def test_effects_wait_for_whoever_has_it_until_it_runs_out() -> None:
 
     ahead = locked("me").step(others, sight(*THREE), NOW_S + 299)
     assert isinstance(ahead, Wait)
-    assert ahead.why == "other is at work on it"
+    assert ahead == Wait(NOW_S + 300, "other is at work on it"), "no longer than the lock counts"
+    sooner = locked("me").step(others, sight(*THREE), NOW_S + 1)
+    assert isinstance(sooner, Wait)
+    assert sooner.until_s == NOW_S + 1 + NEXT_LOOK_S, "nor than one waits for anything"
     assert isinstance(locked("me").step(others, sight(*THREE), NOW_S + 300), Write)
 
 

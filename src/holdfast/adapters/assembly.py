@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from holdfast.adapters.clock import SystemClock, new_id
-from holdfast.autoscaler.ports import ClusterStore, Inbox, Load, Metrics
+from holdfast.autoscaler.ports import ClusterStore, Inbox, Load, Metrics, Witness
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.autoscaler.workload import KubeNode, Pod
@@ -69,6 +69,7 @@ def assemble(
         new_id=new_id,
         dice=random.random,
         together=side_by_side,
+        witness=witness_of(located),
     )
 
 
@@ -80,8 +81,8 @@ def open_store(
         return _in_sqlite(settings.database)
     from holdfast.adapters.dynamodb import DynamoItems, cluster_store
     from holdfast.adapters.dynamodb.inbox import DynamoInbox
-    from holdfast.adapters.dynamodb.stores import EVENTS_KEPT_S
     from holdfast.autoscaler.codec import CODEC
+    from holdfast.kernel.event import EVENTS_KEPT_S
 
     client = dynamodb_client(settings, environ)
     tables = {"state_table": settings.state_table, "logs_table": settings.logs_table}
@@ -159,7 +160,7 @@ def locate(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple
 
     client = ec2_client(settings, environ)
     cloud = Ec2Cloud(client, settings)
-    asks_prometheus = settings.metrics == "prometheus" and not settings.prometheus_url
+    asks_prometheus = "prometheus" in (settings.metrics, settings.join_check) and not settings.prometheus_url
     asks_api = bool(settings.k8s_api_token_param) and not settings.k8s_api_url
     asks_server = bool(settings.k3s_cluster_token_param) and not settings.k3s_url
     if not (asks_prometheus or asks_api or asks_server):
@@ -207,6 +208,15 @@ def metrics_of(settings: Settings, kubernetes: "KubernetesApi") -> Metrics:
         return RequestsOnly()
     if not settings.prometheus_url:
         return NoPrometheus(settings)
+    from holdfast.adapters.prometheus import Prometheus
+
+    return Prometheus(settings.prometheus_url, max_age_s=settings.metrics_max_age_s)
+
+
+def witness_of(settings: Settings) -> Witness | None:
+    """Who else must call a new node Ready; None: the API's word is enough, or nobody else is known."""
+    if settings.join_check != "prometheus" or not settings.prometheus_url:
+        return None
     from holdfast.adapters.prometheus import Prometheus
 
     return Prometheus(settings.prometheus_url, max_age_s=settings.metrics_max_age_s)

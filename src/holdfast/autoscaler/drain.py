@@ -114,7 +114,7 @@ def _of_pod(pod: Pod, budgets: Budgets, rules: DrainRules) -> Iterator[Blocker]:
             Rule.KUBE_SYSTEM,
             pod.called,
             f"{pod.called} is in kube-system, and no DaemonSet runs it",
-            "turn off drain.kube_system_stays if it may be restarted on another node",
+            "turn off drain.kube_system_stays (DRAIN_KUBE_SYSTEM_STAYS) if it may be restarted elsewhere",
         )
     yield from _budgets(pod, budgets.covering(pod), rules)
     annotations = pod.metadata.annotations
@@ -138,7 +138,8 @@ def _critical(pod: Pod) -> Iterator[Blocker]:
             rule,
             pod.called,
             f"{pod.called} has priority class {pod.spec.priority_class_name}",
-            "turn off drain.critical_pods_stay if it may be restarted, or give it another priority class",
+            "turn off drain.critical_pods_stay (DRAIN_CRITICAL_PODS_STAY) if it may be restarted, or give it "
+            "another priority class",
         )
 
 
@@ -194,7 +195,7 @@ def _would_be_lost(pod: Pod, rules: DrainRules) -> Iterator[Blocker]:
                 Rule.LOCAL_STORAGE,
                 pod.called,
                 f"{pod.called} keeps data on this node: {', '.join(local)}",
-                f"{vouch}; or turn off drain.local_storage_stays",
+                f"{vouch}; or turn off drain.local_storage_stays (DRAIN_LOCAL_STORAGE_STAYS)",
             )
 
 

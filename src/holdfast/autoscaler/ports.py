@@ -363,6 +363,15 @@ class Metrics(Protocol):
         ...
 
 
+class Witness(Protocol):
+    def ready_nodes(self) -> frozenset[str]:
+        """The names of the nodes that somebody other than the API calls Ready.
+
+        Repeatable.  Raises Busy where that cannot be said: nobody is unready because nobody answers.
+        """
+        ...
+
+
 class Fleet(Protocol):
     """The machines and the cluster that they form, as one narrow workflow sees them."""
 

@@ -13,13 +13,13 @@ from holdfast.autoscaler.sight import NOTHING_KNOWN, Ghost, Place, Sight, Worker
 from holdfast.autoscaler.weighing.weigh import Scales, is_control_plane
 from holdfast.autoscaler.workload import (
     INSTANCE_LABEL,
-    JOINING_TAINT,
     POOL_LABEL,
     Budget,
     KubeNode,
     Pod,
     cordon_owners,
     instance_id_of,
+    is_joining,
 )
 from holdfast.cloud import ALIVE, Instance, Notice, Shape
 
@@ -46,6 +46,8 @@ class Raw:
     zones: Mapping[str, str] = field(default_factory=dict)
     """By subnet id."""
     prices: Prices = field(default_factory=lambda: Prices({}))
+    ready_nodes: frozenset[str] | None = None
+    """Whom a second witness calls Ready, by name.  None: nobody was asked, or nobody answered."""
     troubles: Sequence[str] = ()
 
 
@@ -115,7 +117,9 @@ def join(raw: Raw) -> Joined:
             ghosts.append(Ghost(instance_id, node.metadata.name, node.metadata.uid, state))
         elif instance is None:
             others.append(node)
-    workers = tuple(_worker(instance, nodes.get(instance.instance_id)) for instance in raw.instances)
+    workers = tuple(
+        _worker(instance, nodes.get(instance.instance_id), raw.ready_nodes) for instance in raw.instances
+    )
     return Joined(workers, nodes, tuple(others), tuple(ghosts), tuple(_places(raw.settings, raw.zones)))
 
 
@@ -133,15 +137,17 @@ def _the_one_in_use(node: KubeNode, other: KubeNode | None) -> KubeNode:
     return max(node, other, key=lambda each: (each.is_ready, each.metadata.creation_timestamp))
 
 
-def _worker(instance: Instance, node: KubeNode | None) -> Worker:
+def _worker(instance: Instance, node: KubeNode | None, witnessed: frozenset[str] | None) -> Worker:
     if node is None:
         return Worker(instance=instance)
+    joining = is_joining(node)
+    doubted = joining and witnessed is not None and node.metadata.name not in witnessed
     return Worker(
         instance=instance,
         node_name=node.metadata.name,
         node_uid=node.metadata.uid,
-        ready=node.is_ready,
-        joining=any(taint.key == JOINING_TAINT for taint in node.spec.taints),
+        ready=node.is_ready and not doubted,
+        joining=joining,
         cordons=cordon_owners(node),
         cordoned=node.spec.unschedulable,
     )

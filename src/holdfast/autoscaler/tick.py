@@ -11,14 +11,24 @@ from typing import Final
 from holdfast.autoscaler import thrift
 from holdfast.autoscaler.carry_out import Crew, Together, one_after_the_other
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.ports import Cloud, ClusterStore, Drain, Effect, Inbox, Kubernetes, Metrics, Prices
+from holdfast.autoscaler.ports import (
+    Cloud,
+    ClusterStore,
+    Drain,
+    Effect,
+    Inbox,
+    Kubernetes,
+    Metrics,
+    Prices,
+    Witness,
+)
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.report.foresee import in_words
 from holdfast.autoscaler.see import Raw, see
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.workflow import workflow
-from holdfast.autoscaler.workload import Budget, instance_id_of, takes_pods
+from holdfast.autoscaler.workload import Budget, KubeNode, instance_id_of, is_joining, takes_pods
 from holdfast.cloud import ALIVE, Market, Notice, Offering
 from holdfast.kernel import (
     Busy,
@@ -72,6 +82,8 @@ class Autoscaler:
     new_id: NewId
     dice: Dice
     together: Together = one_after_the_other
+    witness: Witness | None = None
+    """Who else must call a new node Ready before it has joined."""
 
     def tick(
         self,
@@ -136,11 +148,22 @@ class Autoscaler:
             digests={pool.name: self.cloud.digest(pool) for pool in settings.pools},
             zones=zones,
             prices=self._prices(types, set(zones.values())),
+            ready_nodes=self._witnessed(nodes, troubles),
             troubles=tuple(troubles),
         )
 
     def sight(self, me: str) -> Sight:
         return see(self.look(me))
+
+    def _witnessed(self, nodes: Sequence[KubeNode], troubles: list[str]) -> frozenset[str] | None:
+        """Asked only while somebody joins.  Without an answer a machine must not be ended as late."""
+        if self.witness is None or not any(map(is_joining, nodes)):
+            return None
+        try:
+            return self.witness.ready_nodes()
+        except (Busy, Unknown) as error:
+            troubles.append(f"who is Ready cannot be asked, so the API's word counts ({error})")
+            return None
 
     def _prices(self, types: Sequence[str], zones: set[str]) -> Prices:
         offerings = [Offering(zone, market, kind) for zone in zones for market in Market for kind in types]
@@ -204,7 +227,8 @@ class _Turn:
             if isinstance(ahead, Do) and (self._commits == told or _drains(ahead)):
                 # Pods need time to leave, and a scheduler to see a cordon.
                 self._rest(self._auto.settings.after_cordon_s)
-        return self.ended("out of time", trouble or "the next tick goes on")
+        # Time that was spent on calls that fail is no work: somebody must hear of it.
+        return self.ended("busy", trouble) if trouble else self.ended("out of time", "the next tick goes on")
 
     def take_lock(self) -> str:
         """Before the first look: of many that were called at once, one works.  Who has it, if not we."""
@@ -247,8 +271,9 @@ class _Turn:
         return Ticked(outcome, why, tuple(self._steps), retry_at_s, problems, *seen)
 
     def _read(self) -> Versioned[Cluster]:
+        asked_s = self._auto.clock.now_s()  # before: whoever sleeps over the answer has an old record
         found = self._auto.store.read(SUBJECT)
-        self._crew.read_s = self._auto.clock.now_s()
+        self._crew.read_s = asked_s
         self._known = found.value
         self.held = self.held or found.value.lock.owner == self._me
         return found

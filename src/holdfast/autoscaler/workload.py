@@ -234,6 +234,11 @@ def cordon_owners(node: KubeNode) -> frozenset[str]:
     return frozenset(filter(None, node.metadata.annotations.get(CORDON_OWNERS, "").split(",")))
 
 
+def is_joining(node: KubeNode) -> bool:
+    """It came with our taint, which nobody has lifted yet."""
+    return any(taint.key == JOINING_TAINT for taint in node.spec.taints)
+
+
 def takes_pods(node: KubeNode) -> bool:
     """Ready, and admitted: one that is still joining has no load worth measuring."""
-    return node.is_ready and all(taint.key != JOINING_TAINT for taint in node.spec.taints)
+    return node.is_ready and not is_joining(node)

@@ -1,9 +1,14 @@
 """Groups of commands, each in a module of its own that is imported only when it is called."""
 
 import importlib
+import json
 from collections.abc import Mapping
+from typing import Any
 
 import click
+
+AS_JSON = "holdfast.as_json"
+"""In a context's `meta`: whether somebody asked for JSON, whatever else they asked for."""
 
 
 class Lazy(click.Group):
@@ -21,6 +26,19 @@ class Lazy(click.Group):
             return None
         command: click.Command = importlib.import_module(f"{self.package}.{cmd_name}").command
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[AS_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """What was asked wrongly is told on stderr; a script that reads JSON finds it on stdout too."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if ctx.meta.pop(AS_JSON, False):  # once: groups lie inside each other
+                click.echo(json.dumps({"error": "UsageError", "problems": [error.format_message()]}))
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+EVENTS_KEPT_S: Final = 90 * 24 * 3600
+"""A store may drop an event after so long."""
 NOTHING: Final[Mapping[str, float]] = MappingProxyType({})
 
 

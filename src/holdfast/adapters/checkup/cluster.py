@@ -51,6 +51,7 @@ def kubernetes(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check
         yield tried(KUBERNETES, "nodes", lambda: _nodes(api, nodes))
         if nodes:
             yield _load(settings, api, [node for node in nodes if instance_id_of(node)])
+        yield from _join_check(settings)
 
 
 def _permissions(api: "KubernetesApi", settings: Settings) -> Iterator[Check]:
@@ -72,6 +73,20 @@ def _nodes(api: "KubernetesApi", found: list[KubeNode]) -> str:
         sum(map(test, found)) for test in (lambda n: n.is_ready, lambda n: bool(instance_id_of(n)))
     )
     return f"{len(found)}, {ready} of them ready, {known} with a machine that they name"
+
+
+def _join_check(settings: Settings) -> Iterator[Check]:
+    from holdfast.adapters.assembly import witness_of
+
+    if settings.join_check != "prometheus":
+        return
+    what = "who is Ready, by kube-state-metrics"
+    witness = witness_of(settings)
+    if witness is None:
+        fix = "set PROMETHEUS_URL, or JOIN_CHECK=kubernetes"
+        yield Check(METRICS, what, False, "nobody knows where Prometheus is: the API's word counts", fix)
+    else:
+        yield tried(METRICS, what, lambda: f"{len(witness.ready_nodes())} nodes")
 
 
 def _load(settings: Settings, api: "KubernetesApi", workers: Sequence[KubeNode]) -> Check:

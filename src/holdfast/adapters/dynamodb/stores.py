@@ -10,14 +10,13 @@ from holdfast.adapters.dynamodb.tables import ensure_table
 from holdfast.autoscaler import codec as cluster_codec
 from holdfast.autoscaler.record import Cluster
 from holdfast.kernel import Write
+from holdfast.kernel.event import EVENTS_KEPT_S
 from holdfast.kernel.item import Item
 from holdfast.leases import cap as cap_codec
 from holdfast.leases.cap import Cap, View
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
-
-EVENTS_KEPT_S = 90 * 24 * 3600
 
 
 def cluster_store(

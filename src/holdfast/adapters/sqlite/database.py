@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from holdfast.kernel import Busy, Conflict, Corrupt, Event, Logged, Unknown, Write
+from holdfast.kernel.event import EVENTS_KEPT_S
 
 BUSY_TIMEOUT_S = 5.0
 TRANSIENT = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
@@ -74,7 +75,9 @@ class Database:
         commit_id: str,
         write: Write[Any],
     ) -> None:
-        """Add the events of a write, inside its transaction."""
+        """Add the events of a write, inside its transaction, and drop as many that are kept long enough."""
+        newest_s = max(event.at_s for event in write.events)
+        db.execute(FORGET, (collection, subject, 2 * len(write.events), newest_s - EVENTS_KEPT_S))
         db.executemany(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
@@ -124,6 +127,15 @@ class Database:
             for version, n, commit_id, kind, at_s, about, reason, numbers in found
         ]
 
+
+FORGET = """
+DELETE FROM events WHERE (collection, subject, version, n) IN (
+    SELECT ?1, ?2, version, n FROM (
+        SELECT version, n, at_s FROM events WHERE collection = ?1 AND subject = ?2
+        ORDER BY version, n LIMIT ?3
+    ) WHERE at_s < ?4
+)"""
+"""Twice as many as come: so the log gets shorter until nothing in it is too old, and no commit is long."""
 
 WHOSE = "SELECT commit_id FROM events WHERE collection = ? AND subject = ? AND version = ? AND n = 0"
 

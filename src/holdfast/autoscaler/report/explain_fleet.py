@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.autoscaler.decide import Hold, below_floor, decide
+from holdfast.autoscaler.decide import Hold, Shrink, below_floor, decide, is_idle
 from holdfast.autoscaler.fleet import on_its_way, serving, size
 from holdfast.autoscaler.intend import spent_lately
+from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
@@ -56,6 +57,8 @@ def explain_fleet(
 ) -> FleetVerdict:
     """`may_leave`: how many nodes nothing keeps."""
     decision = decide(cluster, sight, settings, now_s)
+    if isinstance(decision, Shrink) and not may_leave:
+        decision = Hold(f"{decision.why}: no worker may leave now")
     return FleetVerdict(
         "hold" if isinstance(decision, Hold) else type(decision).__name__.lower(),
         decision.why,
@@ -115,6 +118,8 @@ def _bars_to_growth(cluster: Cluster, sight: Sight, settings: Settings, now_s: f
         spent < settings.launch_budget,
         f"{spent} of {settings.launch_budget} spent",
     )
+    if settings.usd_per_hour_max:
+        yield _cost(sight, settings)
     nowhere = [pool.name for pool in settings.pools if not any(p.pool == pool.name for p in sight.places)]
     yield Condition(
         "somewhere to grow",
@@ -142,10 +147,12 @@ def _shrinks_only_if(
     yield Condition("nothing pending", sight.pending == 0, f"{sight.pending} pods wait for room")
     idle_s = max(0.0, now_s - cluster.idle_since_s) if cluster.idle_since_s else 0.0
     left_s = settings.idle_down_s - idle_s
+    # The record's stamp is as old as the last tick; what is seen now may end it.
+    ends = " until now; the next tick counts anew" if idle_s and not is_idle(sight, settings) else ""
     yield Condition(
         "idle long enough",
         bool(cluster.idle_since_s) and left_s <= 0,
-        f"idle for {idle_s:.0f} of {settings.idle_down_s} s (IDLE_DOWN_SEC)",
+        f"idle for {idle_s:.0f} of {settings.idle_down_s} s (IDLE_DOWN_SEC){ends}",
     )
     yield _over("cool-down after the last action", cluster.last_scale_s, settings.cooldown_down_s, now_s)
     there = len(serving(cluster, sight))
@@ -154,8 +161,25 @@ def _shrinks_only_if(
         there > settings.min_workers,
         f"{there} workers are in service, MIN_WORKERS is {settings.min_workers}",
     )
+    struck = len(unanswered(cluster, settings))
+    yield Condition(
+        "no notice unanswered",
+        not struck,
+        f"the cloud takes {struck} workers back, and they are not answered yet" if struck else "none",
+    )
     yield Condition("nothing troubles", not sight.troubles, "; ".join(sight.troubles) or "nothing")
     yield Condition("a node that may leave", may_leave > 0, f"{may_leave} nodes may leave")
+
+
+def _cost(sight: Sight, settings: Settings) -> Condition:
+    """What one more costs depends on where it goes: the least that must be left is something."""
+    usd, most = sight.usd_per_hour(), settings.usd_per_hour_max
+    costs = f"it costs {usd:.4g} dollars an hour" if usd is not None else "what it costs is not known"
+    return Condition(
+        "cost ceiling",
+        usd is None or usd < most,
+        f"{costs}, and may cost {most:g} with what is added (USD_PER_HOUR_MAX)",
+    )
 
 
 def _no_action(cluster: Cluster) -> Condition:

@@ -13,7 +13,7 @@ from holdfast.autoscaler.report.gauges import launched_last_hour, state_of
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.steering import is_paused
-from holdfast.cloud import Offering
+from holdfast.cloud import Offering, State
 from holdfast.kernel import Write
 
 
@@ -176,6 +176,8 @@ def _members(cluster: Cluster, sight: Sight, now_s: float) -> list[Member]:
                 usd_per_hour=sight.prices.usd(_offering(worker.instance)) if worker.alive else 0.0,
             )
             for worker in sight.workers
+            # EC2 lists what is over for an hour more.
+            if worker.instance.state is not State.TERMINATED
         ),
         key=lambda member: (member.pool, member.zone, -member.age_s, member.instance_id),
     )

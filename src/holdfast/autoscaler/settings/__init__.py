@@ -141,6 +141,9 @@ class Settings:
     """Empty: on the control plane's own address, at the port below."""
     prom_nodeport: int = 30_900
     metrics_max_age_s: int = 180
+    join_check: str = "kubernetes"
+    """`kubernetes`: a new node has joined when the API calls it Ready.  `prometheus`: when
+    kube-state-metrics says so too; while nobody answers there, the API's word counts."""
     kubeconfig: str = ""
     k8s_api_url: str = ""
     k8s_ca_file: str = ""

@@ -67,12 +67,12 @@ RANGES: Mapping[str, Range] = {
     "pods_per_node": Range(1, 1_000),
 }
 
-TABLE = (r"[\w.-]{3,255}", "a table name of 3 to 255 letters, digits, dots, dashes or underscores")
+TABLE = (r"(?a:[\w.-]{3,255})", "a table name of 3 to 255 letters, digits, dots, dashes or underscores")
 TAG_KEY = (r"(?!aws:).{1,128}", "a tag key of 1 to 128 characters that does not begin with aws:")
 TAG_VALUE = (r".{1,256}", "a tag value of 1 to 256 characters")
 PARAMETER = (
     # Not the token itself, which begins with eyJ or has colons in it.
-    r"((?!eyJ)/?[\w.-]+(/[\w.-]+)*)?",
+    r"(?a:((?!eyJ)/?[\w.-]+(/[\w.-]+)*)?)",
     "the name of an SSM parameter, such as /k3s-autoscaler/token",
 )
 URL_REST = r"[^\s/?#@]+(:\d+)?(/\S*)?"
@@ -88,6 +88,7 @@ SHAPES: Mapping[str, tuple[str, str]] = {
     "master_tag_value": TAG_VALUE,
     "region": (r"([a-z]{2,}(-[a-z]+)+-\d+)?", "a region such as eu-central-1"),
     "metrics": (r"prometheus|metrics-server|requests", "prometheus, metrics-server or requests"),
+    "join_check": (r"kubernetes|prometheus", "kubernetes or prometheus"),
     "prometheus_url": (rf"(https?://{URL_REST})?", "an address such as http://10.0.0.5:30900"),
     "k8s_api_url": (
         # Unprotected only on this very machine, as by `kubectl proxy`.

@@ -97,8 +97,9 @@ def _pools(reading: Reading, table: Mapping[str, Any]) -> tuple[Pool, ...]:
 
 def _given_pools(reading: Reading, table: Mapping[str, Any]) -> Sequence[tuple[Any, str]] | None:
     """Each as it was written, and where; None if nobody gave any."""
-    raw = table.get("pools")
+    raw, where = table.get("pools"), "[[autoscaler.pools]]"
     if "POOLS" in reading.environ:
+        where = "POOLS"
         try:
             raw = tables(reading.environ["POOLS"])
         except Unfit as unfit:
@@ -112,7 +113,7 @@ def _given_pools(reading: Reading, table: Mapping[str, Any]) -> Sequence[tuple[A
             for name, each in raw.items()
         ]
     if isinstance(raw, list):
-        return [(each, f"[[autoscaler.pools]] no. {n}") for n, each in enumerate(raw, 1)]
+        return [(each, f"{where} no. {n}") for n, each in enumerate(raw, 1)]
     reading.unfit("pools", f"[autoscaler] pools = {raw!r}: must be tables, one a pool")
     return None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.autoscaler.workload import Taint
 
-WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
 TAINT = re.compile(r"(?P<key>[^=:\s]+)(=(?P<value>[^=:\s]*))?:(?P<effect>\w+)")
 FLAGS = {
     "true": True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.autoscaler.session import BAD_INPUT, busy, me, options, say_json, session
+from holdfast.cli.autoscaler.session import busy, me, options, say_json, session
 
 if TYPE_CHECKING:
     from holdfast.autoscaler.report.explain import Explanation
@@ -66,8 +66,7 @@ def about(whole: "Explanation", names: Sequence[str], running: Sequence[str]) ->
             if placed
             else f"there is no node, machine or waiting pod called {name!r}"
         )
-        click.echo(f"error: {problem}", err=True)
-        raise SystemExit(BAD_INPUT)
+        raise click.UsageError(problem)
     return replace(whole, nodes=nodes, pods=pods)
 
 

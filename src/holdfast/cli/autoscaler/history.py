@@ -13,6 +13,8 @@ from holdfast.cli.autoscaler.times import gone_by
 from holdfast.kernel import Logged
 
 LIMIT = 30
+LEAST = 5
+"""So many are shown on the smallest of screens."""
 FIRST_SPAN = 200
 """Versions, of about two events each."""
 
@@ -23,14 +25,14 @@ FIRST_SPAN = 200
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    default=LIMIT,
-    show_default=True,
-    help="At most so many, the newest.",
+    help=f"At most so many, the newest.  [default: what fits a screen; {LIMIT} with --json]",
 )
 @click.option(
     "--kind", "kinds", multiple=True, help="Only events of this kind, such as condemned.  Repeatable."
 )
-def command(config: Path | None, as_json: bool, since_s: float, limit: int, kinds: tuple[str, ...]) -> None:
+def command(
+    config: Path | None, as_json: bool, since_s: float, limit: int | None, kinds: tuple[str, ...]
+) -> None:
     """Say what happened and why, from the log that is written together with the record.
 
     It reads the log alone: neither the cloud nor the cluster is asked.  `lockTaken` and
@@ -41,6 +43,7 @@ def command(config: Path | None, as_json: bool, since_s: float, limit: int, kind
       holdfast autoscaler history --since 2h
       holdfast autoscaler history --kind condemned --kind kept --limit 100
     """
+    most = limit or LIMIT
     with session(config, as_json, warns=False) as ours, ours.kept() as kept:
         with busy("reading the log"):
             record = kept.store.read(SUBJECT)
@@ -48,7 +51,7 @@ def command(config: Path | None, as_json: bool, since_s: float, limit: int, kind
                 lambda after: kept.store.events(SUBJECT, after),
                 record.version,
                 lambda read: (
-                    len(chosen(read, since_s, kinds)) > limit or bool(read and read[0].event.at_s < since_s)
+                    len(chosen(read, since_s, kinds)) > most or bool(read and read[0].event.at_s < since_s)
                 ),
             )
         found = chosen(every, since_s, kinds)
@@ -56,12 +59,18 @@ def command(config: Path | None, as_json: bool, since_s: float, limit: int, kind
             known = sorted({logged.event.kind for logged in every} - set(kinds))
             click.echo(f"No event of that kind.  The log has: {', '.join(known) or 'none yet'}", err=True)
         if as_json:
-            say_json([as_json_row(logged) for logged in found[-limit:]])
+            say_json([as_json_row(logged) for logged in found[-most:]])
             return
-        from holdfast.cli.autoscaler.paper import show
+        from holdfast.cli.autoscaler.paper import fits, show
         from holdfast.cli.autoscaler.view_history import screen
 
-        show(screen(record.value, ours.settings, every, found[-limit:], hidden=max(0, len(found) - limit)))
+        while True:
+            hidden = max(0, len(found) - most)
+            drawn = screen(record.value, ours.settings, every, found[-most:], hidden=hidden)
+            if limit or most <= LEAST or fits(drawn):
+                break
+            most = min(most, len(found)) - 1
+        show(drawn)
 
 
 def newest(

@@ -35,18 +35,22 @@ class Loop:
     _said: tuple[str, str] = ("", "")
     """What the last turn came to: said again only when it changes."""
 
-    def run(self, turns: int = 0) -> None:
-        """Turn after turn; `turns` of them, or for ever with 0.  Raises what forbids the first one."""
+    def run(self, turns: int = 0) -> Ticked | None:
+        """Turn after turn; `turns` of them, or for ever with 0.  What the last one came to.
+
+        Raises what forbids the first one.
+        """
         autoscaler = self.make()
-        done = 0
+        done, ticked = 0, None
         while not self.stop.is_set():
             ticked = self._turn(autoscaler)
             done += 1
             if turns and done >= turns:
-                return
+                break
             self.stop.wait(self._pause_s(ticked, autoscaler.clock.now_s()))
             if ticked.outcome in ("busy", "refused") and not self.stop.is_set():
                 autoscaler = self._made_again(autoscaler)
+        return ticked
 
     def _turn(self, autoscaler: Autoscaler) -> Ticked:
         with concerning(request_id=self.me):

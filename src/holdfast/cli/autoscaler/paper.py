@@ -7,7 +7,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-PIPE_COLUMNS = 100
+PIPE_COLUMNS, PIPE_LINES = 100, 45
 
 STATES = {
     "serving": "green",
@@ -20,6 +20,19 @@ STATES = {
     "leaving": "bright_black",
 }
 QUIET = "bright_black"
+
+
+def width() -> int:
+    """How many columns there are to draw on."""
+    console = Console()
+    return console.width if console.is_terminal else PIPE_COLUMNS
+
+
+def fits(part: RenderableType) -> bool:
+    """Whether one screen holds it, with a line left for what is typed next."""
+    console = Console()
+    most = console.height - 1 if console.is_terminal else PIPE_LINES
+    return len(console.render_lines(part, console.options.update(width=width()), pad=False)) <= most
 
 
 def show(*parts: RenderableType) -> None:

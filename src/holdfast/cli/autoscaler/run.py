@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.autoscaler.session import WRONG, creating, me, options, session
-from holdfast.cli.autoscaler.tick import row
+from holdfast.cli.autoscaler.tick import row, went_wrong
+from holdfast.cli.autoscaler.times import Seconds
 
 if TYPE_CHECKING:
     from holdfast.autoscaler.tick import Ticked
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @creating
 @click.option(
     "--every",
-    type=click.FloatRange(min=1, max=3_600),
+    type=Seconds(min=1, max=3_600),
     default=30.0,
     show_default=True,
     help="Seconds between two turns in which there is nothing to do.",
@@ -49,7 +50,8 @@ def command(
     """Run it in a loop.  SIGTERM or Ctrl-C ends it after the turn that runs, within seconds.
 
     It may be killed at any moment, and may run beside others: whoever comes next goes on from
-    the record.  With --json, one line a turn goes to stdout; the log goes to stderr.
+    the record.  With --json, one line a turn goes to stdout; the log goes to stderr.  With
+    --turns, exit code 1 if the last one could not do its work.
 
     \b
     Example:
@@ -59,7 +61,7 @@ def command(
     from holdfast.cli.autoscaler.exhibit import Exhibit
     from holdfast.cli.autoscaler.loop import Loop, told_to_stop
 
-    with session(config, as_json) as ours:
+    with session(config, as_json, in_lines=True) as ours:
         log = set_up(log_format)
         exhibit = Exhibit(ours.settings.cluster_name)
         loop = Loop(
@@ -74,8 +76,10 @@ def command(
             told_to_stop(loop.stop, lambda: log.info("stopping after this turn; once more stops at once")),
             _served(exhibit, metrics_address, metrics_port),
         ):
-            loop.run(turns or 0)
+            last = loop.run(turns or 0)
         log.info("stopped")
+    if turns and last is not None and went_wrong(last):
+        raise SystemExit(WRONG)
 
 
 def _say(ticked: "Ticked") -> None:

@@ -59,15 +59,20 @@ class Session:
 
 
 @contextmanager
-def session(config: Path | None, as_json: bool, *, warns: bool = True) -> Iterator[Session]:
-    """The settings, with warnings on stderr; errors inside become a message and an exit code."""
+def session(
+    config: Path | None, as_json: bool, *, warns: bool = True, in_lines: bool = False
+) -> Iterator[Session]:
+    """The settings, with warnings on stderr; errors inside become a message and an exit code.
+
+    `in_lines`: of a command whose JSON is one value a line.
+    """
     try:
         loaded = _settings(config)
         for warning in loaded.warnings if warns else ():
             click.secho(f"warning: {warning}", fg="yellow", err=True)
         yield Session(loaded.settings, as_json)
     except HoldfastError as error:
-        _fail(error, as_json)
+        _fail(error, as_json, in_lines)
 
 
 def _settings(config: Path | None) -> Any:
@@ -91,12 +96,12 @@ def read_toml(config: Path | None) -> dict[str, Any]:
         raise click.BadParameter(f"{path}: {error.strerror}", param_hint="--config") from error
 
 
-def _fail(error: HoldfastError, as_json: bool) -> NoReturn:
+def _fail(error: HoldfastError, as_json: bool, in_lines: bool) -> NoReturn:
     from holdfast.autoscaler.settings.load import InvalidSettings
 
     problems = error.problems if isinstance(error, InvalidSettings) else (str(error),)
     if as_json:
-        say_json({"error": type(error).__name__, "problems": list(problems)})
+        say_json({"error": type(error).__name__, "problems": list(problems)}, in_line=in_lines)
     for problem in problems:
         click.secho("error: ", fg="red", bold=True, nl=False, err=True)
         click.echo(problem, err=True)
@@ -105,15 +110,32 @@ def _fail(error: HoldfastError, as_json: bool) -> NoReturn:
     raise SystemExit(BAD_INPUT if isinstance(error, InvalidSettings) else WRONG)
 
 
+FILE_TROUBLES = (
+    "unable to open database file",
+    "readonly database",
+    "disk is full",
+    "disk I/O error",
+    "file is not a database",
+)
+"""What SQLite says, which names no fix."""
+
+
 def hint(problem: str) -> str:
     """Where to go from here."""
     if "ResourceNotFoundException" in problem:
         return "`holdfast autoscaler tick --create-tables` makes the tables, as does deploy/aws-sam."
+    if any(trouble in problem for trouble in FILE_TROUBLES):
+        return (
+            "`database` must be a file that Holdfast made, or none yet, in a folder that may be written and "
+            "whose disk has room."
+        )
+    if "Unable to locate credentials" in problem:
+        return "Sign in to AWS: set AWS_PROFILE or the keys, or run on a machine that has a role."
     return "`holdfast autoscaler doctor` checks what is missing."
 
 
-def say_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2, default=str))
+def say_json(value: object, *, in_line: bool = False) -> None:
+    click.echo(json.dumps(value, indent=None if in_line else 2, default=str))
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def command(config: Path | None, as_json: bool) -> None:
         if as_json:
             say_json(found.as_json())
             return
-        from holdfast.cli.autoscaler.paper import show
+        from holdfast.cli.autoscaler.paper import show, width
         from holdfast.cli.autoscaler.view_status import screen
 
-        show(screen(found))
+        show(screen(found, width()))

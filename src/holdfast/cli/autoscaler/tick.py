@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.autoscaler.session import WRONG, busy, creating, hint, me, options, say_json, session
-from holdfast.cli.autoscaler.times import clock
+from holdfast.cli.autoscaler.times import Seconds, clock
 
 if TYPE_CHECKING:
     from holdfast.autoscaler.tick import Ticked
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @creating
 @click.option(
     "--budget",
-    type=click.FloatRange(min=1),
+    type=Seconds(min=1, max=86_400),
     default=240.0,
     show_default=True,
     help="Seconds after which it stops, wherever it is; the next tick goes on.",

@@ -1,7 +1,9 @@
 """Times and durations as people write and read them."""
 
+import math
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import click
 
@@ -10,6 +12,20 @@ from holdfast.cli.autoscaler.session import now_s
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 EXAMPLES = "30m, 2h, 1d12h, 14:30, 2026-03-01 or 2026-03-01T14:30Z"
+FAR_S = 10 * 365 * 86_400
+"""No one means a time further ahead than this, and calendars end."""
+
+
+class Seconds(click.FloatRange):
+    """So many seconds.  `nan` lies in every range, for whoever only compares."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if not math.isfinite(seconds):
+            self.fail(f"{value} is no number of seconds", param, ctx)
+        return seconds
 
 
 def duration_s(text: str) -> float | None:
@@ -26,7 +42,8 @@ def moment_s(text: str, now: float, *, ahead: bool) -> float | None:
     passed_s = duration_s(text)
     if passed_s is not None:
         return now + passed_s if ahead else now - passed_s
-    here = datetime.fromtimestamp(now, UTC).astimezone()
+    # Without the difference to UTC that holds now: summer time may begin or end in between.
+    here = datetime.fromtimestamp(now, UTC).astimezone().replace(tzinfo=None)
     try:
         if re.fullmatch(r"\d{1,2}:\d{2}", text.strip()):
             hour, minute = map(int, text.split(":"))
@@ -37,9 +54,9 @@ def moment_s(text: str, now: float, *, ahead: bool) -> float | None:
                 at -= timedelta(days=1)
         else:
             at = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return at.timestamp()
+    except (ValueError, OverflowError):
         return None
-    return (at if at.tzinfo else at.replace(tzinfo=here.tzinfo)).timestamp()
 
 
 def to_come(ctx: click.Context, param: click.Parameter, value: str) -> float:
@@ -50,6 +67,8 @@ def to_come(ctx: click.Context, param: click.Parameter, value: str) -> float:
         raise click.BadParameter(f"{value!r} is no time: write {EXAMPLES}")
     if at_s <= now:
         raise click.BadParameter(f"{value!r} is over: name a time to come, such as 2h")
+    if at_s - now > FAR_S:
+        raise click.BadParameter(f"{value!r} is too far ahead: name a time within ten years, such as 30d")
     return at_s
 
 

@@ -1,6 +1,7 @@
 """The status, as one screen."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -8,11 +9,15 @@ from rich.text import Text
 
 from holdfast.autoscaler.report.gauges import STATES as ORDER
 from holdfast.autoscaler.report.status import Member, Soon, Status
-from holdfast.cli.autoscaler.paper import QUIET, STATES, columns, dollars, facts, listed
+from holdfast.cli.autoscaler.paper import PIPE_COLUMNS, QUIET, STATES, columns, dollars, facts, listed
 from holdfast.cli.autoscaler.times import lasting
 
 ONE_BY_ONE_MAX = 14
 """More workers than these are shown by pool, zone and type."""
+HEADS = ("WORKER", "NODE", "POOL", "ZONE", "TYPE", "MARKET", "STATE", "AGE", "$/HOUR")
+LEFT_OUT_FIRST = ("POOL", "MARKET", "TYPE", "NODE", "AGE", "ZONE")
+"""On a narrow terminal.  `--json` has everything."""
+GAP = 2
 MODES = {
     "active": "bold white on dark_green",
     "paused": "bold black on yellow",
@@ -21,8 +26,8 @@ MODES = {
 DECISIONS = {"grow": "green", "shrink": "cyan", "hold": "default"}
 
 
-def screen(status: Status) -> RenderableType:
-    workers = _one_by_one(status) if len(status.workers) <= ONE_BY_ONE_MAX else _in_groups(status)
+def screen(status: Status, width: int = PIPE_COLUMNS) -> RenderableType:
+    workers = _one_by_one(status, width) if len(status.workers) <= ONE_BY_ONE_MAX else _in_groups(status)
     return Group(_head(status), Text(), _body(status), Text(), workers)
 
 
@@ -93,33 +98,37 @@ def _soon(soon: tuple[Soon, ...]) -> Text | None:
     return listed(lines, 6)
 
 
-def _one_by_one(status: Status) -> Table:
-    named = any(member.node not in ("", member.instance_id) for member in status.workers)
-    heads = (
-        "WORKER",
-        *(("NODE",) if named else ()),
-        "POOL",
-        "ZONE",
-        "TYPE",
-        "MARKET",
-        "STATE",
-        "AGE",
-        "$/HOUR",
-    )
+def _one_by_one(status: Status, width: int) -> Table:
+    rows = [_cells(member) for member in status.workers]
+    heads = _that_fit([head for head in HEADS if any(row[head].plain for row in rows)], rows, width)
     table = columns(*heads, right=("AGE", "$/HOUR"))
-    for member in status.workers:
-        table.add_row(
-            member.instance_id,
-            *((member.node or "-",) if named else ()),
-            member.pool,
-            member.zone,
-            member.instance_type,
-            member.market,
-            Text(member.state, STATES[member.state]),
-            lasting(member.age_s) if member.age_s else "?",
-            dollars(member.usd_per_hour) if member.usd_per_hour != 0 else "-",
-        )
+    for row in rows:
+        table.add_row(*(row[head] for head in heads))
     return table
+
+
+def _cells(member: Member) -> dict[str, Text]:
+    return {
+        "WORKER": Text(member.instance_id),
+        "NODE": Text("" if member.node == member.instance_id else member.node),
+        "POOL": Text(member.pool),
+        "ZONE": Text(member.zone),
+        "TYPE": Text(member.instance_type),
+        "MARKET": Text(member.market),
+        "STATE": Text(member.state, STATES[member.state]),
+        "AGE": Text(lasting(member.age_s) if member.age_s else "?"),
+        "$/HOUR": Text(dollars(member.usd_per_hour) if member.usd_per_hour != 0 else "-"),
+    }
+
+
+def _that_fit(heads: list[str], rows: Sequence[Mapping[str, Text]], width: int) -> list[str]:
+    """Whole columns, as many as fit: a screen full of cut words says nothing."""
+    widths = {head: max(len(head), *(row[head].cell_len for row in rows)) + GAP for head in heads}
+    for dispensable in LEFT_OUT_FIRST:
+        if sum(widths[head] for head in heads) - GAP <= width:
+            break
+        heads = [head for head in heads if head != dispensable]
+    return heads
 
 
 def _in_groups(status: Status) -> Table:

@@ -1,0 +1,284 @@
+"""What keeps a node, guard by guard: when it is planned, while it is drained, and at its condemnation."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holdfast.autoscaler.place import Node
+from holdfast.autoscaler.ports import Drain, Drained, Seen, Terminate, Uncordon
+from holdfast.autoscaler.record import (
+    Cluster,
+    Condemned,
+    Cordon,
+    Doomed,
+    ScaleDown,
+    Skip,
+    Status,
+    Target,
+    Tombstone,
+)
+from holdfast.autoscaler.settings import Pool, Settings
+from holdfast.autoscaler.shrink import (
+    CONSOLE_MAX,
+    DRAIN_SLACK_S,
+    Policy,
+    begin,
+    end,
+    give_up,
+    policy_of,
+    settle,
+    step,
+    tidy_up,
+)
+from holdfast.cloud import NoticeKind
+from holdfast.kernel import FREE, Do, Done, Happened, Lock, Write
+from holdfast.kernel.write import EVENTS_MAX
+
+NOW = 10_000.0
+ACTION = "9990-req-0"
+POLICY = Policy(min_workers=2, max_batch_down=2)
+CONDEMNED, DRAINED, GONE, KEPT, PLANNED = (
+    Status.CONDEMNED,
+    Status.DRAINED,
+    Status.GONE,
+    Status.KEPT,
+    Status.PLANNED,
+)
+
+
+def seen(zones: str = "aaaa", *, pools: str = "", **said: Any) -> Seen:
+    named = pools or "d" * len(zones)
+    nodes = tuple(
+        Node(f"i-{n}", zone, n, pool) for n, (zone, pool) in enumerate(zip(zones, named, strict=True), 1)
+    )
+    return Seen(me="req-1", wanted=0, nodes=nodes, **{"cordons": frozenset(), **said})
+
+
+def action(*statuses: Status, started_s: int = 9_990, **said: Any) -> Cluster:
+    targets = tuple(Target(f"i-{n}", status) for n, status in enumerate(statuses, 1))
+    down = ScaleDown(ACTION, started_s, targets)
+    rows = (Condemned(i, ACTION, "scale-down", started_s) for i in down.having(CONDEMNED))
+    return Cluster(scale_down=down, **{"condemned": tuple(rows), **said})
+
+
+def planned(cluster: Cluster, look: Seen, policy: Policy = POLICY) -> list[str]:
+    ahead = begin(cluster, look, NOW, policy)
+    if not isinstance(ahead, Write):
+        assert ahead == Done()
+        return []
+    assert ahead.value.scale_down is not None
+    return [target.instance_id for target in ahead.value.scale_down.targets]
+
+
+def statuses(write: object) -> list[Status]:
+    assert isinstance(write, Write)
+    assert write.value.scale_down is not None
+    return [target.status for target in write.value.scale_down.targets]
+
+
+def news(cluster: Cluster, answer: object, now_s: float = NOW) -> Write[Cluster] | None:
+    return settle(cluster, Drain("i-1", ACTION), Happened(answer), now_s, POLICY)
+
+
+def test_the_policy_is_what_the_settings_say() -> None:
+    settings = Settings(
+        min_workers=3,
+        max_batch_down=4,
+        cooldown_down_s=61,
+        drain_timeout_s=62,
+        scale_down_stuck_s=163,
+        skip_s=64,
+        remember_s=665,
+        pools=(Pool(min_workers=1), Pool(name="gpu", min_workers=2)),
+    )
+
+    assert policy_of(settings) == Policy(
+        min_workers=3,
+        pool_floors=(("default", 1), ("gpu", 2)),
+        max_batch_down=4,
+        cooldown_down_s=61,
+        drain_timeout_s=62,
+        scale_down_stuck_s=163,
+        skip_s=64,
+        remember_s=665,
+    )
+
+
+@pytest.mark.parametrize(
+    "leaving",
+    [
+        Cluster(gone=(Tombstone("i-4", 9_990),)),
+        Cluster(condemned=(Condemned("i-4", "1-a", "surplus", 9_990),)),
+        Cluster(doomed=(Doomed("i-4", NoticeKind.REBALANCE, 9_990, 9_990),)),
+    ],
+    ids=["gone", "condemned", "doomed"],
+)
+def test_who_leaves_anyway_is_neither_planned_nor_counted(leaving: Cluster) -> None:
+    assert planned(Cluster(), seen("aaaa")) == ["i-1", "i-2"]
+    assert planned(leaving, seen("aaaa")) == ["i-1"], "three are left, and two must stay"
+    assert planned(leaving, seen("aaa")) == ["i-1"]
+
+
+def test_a_pool_is_not_planned_below_its_floor() -> None:
+    policy = replace(POLICY, pool_floors=(("g", 1),))
+
+    assert planned(Cluster(), seen("aaaa", pools="gddd")) == ["i-1", "i-2"]
+    assert planned(Cluster(), seen("aaaa", pools="gddd"), policy) == ["i-2", "i-3"]
+
+
+def test_who_must_stay_is_not_planned() -> None:
+    assert planned(Cluster(), seen("aaaa", stay=frozenset({"i-1", "i-2", "i-3"}))) == ["i-4"]
+    everybody = frozenset({"i-1", "i-2", "i-3", "i-4"})
+    assert planned(Cluster(), seen("aaaa", stay=everybody)) == [], "and an empty plan is no plan"
+
+
+def test_fewer_leave_until_the_pods_of_all_of_them_fit_elsewhere() -> None:
+    tried: list[frozenset[str]] = []
+
+    def crowded(leaving: frozenset[str]) -> str:
+        tried.append(leaving)
+        return "no room" if len(leaving) > 1 else ""
+
+    assert planned(Cluster(), seen("aaaa", crowded=crowded)) == ["i-1"]
+    assert tried == [frozenset({"i-1", "i-2"}), frozenset({"i-1"})]
+    assert planned(Cluster(), seen("aaaa", crowded=lambda leaving: "no room")) == []
+
+
+def test_a_plan_says_how_many_there_were() -> None:
+    ahead = begin(Cluster(), seen("aaaa"), NOW, POLICY)
+
+    assert isinstance(ahead, Write)
+    assert ahead.value.worker_count == 4
+
+
+def test_a_condemnation_keeps_the_floor_of_the_pool_target_by_target() -> None:
+    policy = replace(POLICY, pool_floors=(("g", 1),))
+
+    ahead = step(action(DRAINED, DRAINED), seen("aaaaa", pools="ggddd"), NOW, policy)
+
+    assert statuses(ahead) == [CONDEMNED, KEPT]
+    assert isinstance(ahead, Write)
+    assert ahead.events[1].reason == "pool g would fall below its floor"
+    enough = replace(POLICY, pool_floors=(("g", 1), ("d", 1)))
+    assert statuses(step(action(DRAINED), seen("aaaaa", pools="ggddd"), NOW, enough)) == [CONDEMNED]
+
+
+def test_a_drained_target_that_is_not_listed_may_go_if_the_others_are_enough() -> None:
+    listed = seen("aaaa")
+    without = replace(listed, nodes=listed.nodes[1:])
+
+    assert statuses(step(action(DRAINED), without, NOW, POLICY)) == [CONDEMNED]
+
+
+def test_who_left_in_this_action_does_not_count_though_a_listing_shows_it() -> None:
+    for left in (GONE, CONDEMNED):
+        forgotten = action(DRAINED, left, condemned=())
+        assert statuses(step(forgotten, seen("aaa"), NOW, POLICY)) == [KEPT, left]
+    elsewhere = action(DRAINED, condemned=(Condemned("i-2", "1-b", "late", 9_990),))
+    assert statuses(step(elsewhere, seen("aaa"), NOW, POLICY)) == [KEPT]
+
+
+def test_news_of_a_drain_change_only_a_target_that_is_still_to_be_drained() -> None:
+    assert statuses(news(action(PLANNED, PLANNED), Drained())) == [DRAINED, PLANNED]
+    for status in (DRAINED, CONDEMNED, GONE, KEPT):
+        assert news(action(status, PLANNED), Drained()) is None
+        assert news(action(status, PLANNED), Drained(blocked_by="a pod")) is None
+    assert news(Cluster(), Drained()) is None
+
+
+def test_a_node_is_not_drained_while_pods_are_left() -> None:
+    cluster, some = action(PLANNED, started_s=9_000), Drained(left=1, waiting_for="shop/web to be gone")
+    in_time, too_late = 9_000 + POLICY.drain_timeout_s, 9_001 + POLICY.drain_timeout_s
+
+    assert news(cluster, some, in_time) is None, "the next round goes on"
+    kept = news(cluster, some, too_late)
+    assert statuses(kept) == [KEPT]
+    assert kept is not None
+    assert kept.events[0].reason == "not drained within 300 s: shop/web to be gone"
+    blocked = news(cluster, Drained(blocked_by="a pod", left=1), in_time)
+    assert statuses(blocked) == [KEPT]
+    assert blocked is not None
+    assert blocked.events[0].reason == "a pod"
+
+
+def test_a_drain_that_nobody_hears_of_is_given_up_by_the_clock() -> None:
+    cluster = action(CONDEMNED, PLANNED, started_s=9_000)
+    last_s = 9_000 + POLICY.drain_timeout_s + DRAIN_SLACK_S
+
+    assert isinstance(step(cluster, seen(), last_s, POLICY), Do)
+    assert statuses(step(cluster, seen(), last_s + 1, POLICY)) == [CONDEMNED, KEPT]
+
+
+def test_a_stuck_action_is_given_up_after_its_time_and_not_before() -> None:
+    cluster = action(DRAINED, started_s=9_000)
+    last_s = 9_000 + POLICY.scale_down_stuck_s
+
+    assert statuses(step(cluster, seen(), last_s, POLICY)) == [CONDEMNED]
+    assert statuses(step(cluster, seen(), last_s + 1, POLICY)) == [KEPT]
+
+
+def test_who_is_kept_is_skipped_from_now_on_and_once() -> None:
+    before = (Skip("i-1", "before", 10_001), Skip("i-8", "still", 10_001), Skip("i-9", "over", 10_000))
+
+    given_up = give_up(action(PLANNED, skipped=before), "an operator", NOW, POLICY)
+
+    assert given_up is not None
+    until_s = 10_000 + POLICY.skip_s
+    assert given_up.value.skipped == (Skip("i-8", "still", 10_001), Skip("i-1", "an operator", until_s))
+    two = step(action(DRAINED, DRAINED, skipped=before[1:2]), seen("aa"), NOW, POLICY)
+    assert isinstance(two, Write)
+    assert [skip.instance_id for skip in two.value.skipped] == ["i-8", "i-1", "i-2"]
+
+
+def test_a_machine_that_was_ended_leaves_the_condemned_and_old_stones_are_dropped() -> None:
+    stones = (Tombstone("i-7", 9_399), Tombstone("i-8", 9_400), Tombstone("i-9", 9_401))
+    other = Condemned("i-5", "1-b", "late", 9_990)
+    cluster = action(CONDEMNED, gone=stones)
+    cluster = replace(cluster, condemned=(*cluster.condemned, other))
+
+    write = settle(cluster, Terminate("i-1"), Happened("x" * 5_000), NOW, POLICY)
+
+    assert write is not None
+    assert write.value.condemned == (other,)
+    assert write.value.gone == (Tombstone("i-9", 9_401), Tombstone("i-1", 10_000))
+    assert write.events[0].reason == f"its console ended with: {'x' * CONSOLE_MAX}"
+    for nothing in (None, ""):
+        quiet = settle(cluster, Terminate("i-1"), Happened(nothing), NOW, POLICY)
+        assert quiet is not None
+        assert quiet.events[0].reason == ""
+
+
+def test_an_action_ends_only_when_nothing_of_it_can_still_be_kept() -> None:
+    for status in (PLANNED, DRAINED):
+        with pytest.raises(AssertionError):
+            end(action(status), NOW)
+
+
+def test_an_action_that_ends_lets_the_lock_go_and_counts_who_is_left() -> None:
+    cluster = action(GONE, CONDEMNED, KEPT, lock=Lock("me", NOW + 99), worker_count=5)
+
+    ended = end(cluster, NOW).value
+
+    assert (ended.lock, ended.worker_count, ended.scale_down) == (FREE, 3, None)
+    assert ended.is_condemned("i-2"), "it goes on dying without the action"
+    assert end(replace(cluster, worker_count=1), NOW).value.worker_count == 0
+
+
+def test_strays_are_found_in_commits_that_fit_and_not_on_nodes_that_are_gone() -> None:
+    cordons = frozenset(Cordon(f"i-{n}", "1-old") for n in range(EVENTS_MAX + 20))
+
+    found = tidy_up(Cluster(gone=(Tombstone("i-0", 9_990),)), seen(cordons=cordons), NOW)
+
+    assert isinstance(found, Write)
+    assert len(found.value.strays) == len(found.events) == EVENTS_MAX
+    assert "i-0" not in {stray.instance_id for stray in found.value.strays}
+
+
+def test_a_cordon_that_was_lifted_twice_is_noted_once() -> None:
+    stray, other = Cordon("i-1", "1-old"), Cordon("i-1", "2-old")
+    lifted = settle(Cluster(strays=(stray, other)), Uncordon("i-1", "1-old"), Happened(None), NOW, POLICY)
+
+    assert lifted is not None
+    assert lifted.value.strays == (other,)
+    assert settle(lifted.value, Uncordon("i-1", "1-old"), Happened(None), NOW, POLICY) is None
