@@ -168,6 +168,17 @@ def test_a_tick_ends_inside_its_time_however_long_there_is_work() -> None:
     assert NOW_S + 31 <= bench.clock.at_s < NOW_S + 32
 
 
+def test_time_that_was_spent_on_failing_calls_alone_is_no_work() -> None:
+    """Somebody must hear of it: an alarm rings for `busy`, and for `out of time` it does not."""
+    bench = Bench(SmallWorld.of(3))
+    bench.store.troubles = [Busy("the API is down")] * TROUBLES_MAX
+
+    ticked = bench.tick(for_s=2)
+
+    assert bench.store.troubles, "its time was over before its patience"
+    assert (ticked.outcome, ticked.why) == ("busy", "the API is down")
+
+
 @pytest.mark.parametrize("error", [Busy("throttled"), Unknown("no answer")])
 def test_a_store_that_stays_busy_is_left_to_the_next_tick(error: HoldfastError) -> None:
     bench = Bench(SmallWorld.of(3))

@@ -145,8 +145,6 @@ class Crew:
             case PrepareTemplate(name):
                 if (pool := self.settings.pool(name)) is not None:
                     self.cloud.prepare(pool)
-            case Terminate(instance_id):
-                return self.cloud.terminate([instance_id])
         return None
 
     def _node(self, instance_id: str) -> KubeNode | None:
