@@ -59,6 +59,7 @@ INVARIANTS: Final = (
         ("S-A5:", "H4: a removed node", "H7: a doomed machine counts"),
     ),
     Invariant("S-A6", "critical pods are never evicted", (), FLEETS, ("S-A6:",)),
+    Invariant("S-A8", "each commit is a legal move, and is told", SCALING, FLEETS, ("S-A8:",)),
     Invariant("L-A1", "every action ends", SCALING, FLEETS, ("L-A1:", "A4: what never joins")),
     Invariant(
         "L-A2",
@@ -68,7 +69,7 @@ INVARIANTS: Final = (
         ("S3:", "A5:", "H7: the cordon of a doomed", "H7: a cordon that a person"),
     ),
     Invariant("L-A3", "pods that wait and find room bring growth", GROWING, FLEETS, ("L-A3:",)),
-    Invariant("L-A4", "below the floor the fleet grows", GROWING, FLEETS, ("H6:",)),
+    Invariant("L-A4", "below the floor the fleet grows", GROWING, FLEETS, ("H6:", "L-A4:")),
     Invariant("economy", "launches and dollars an hour stay in bounds", (), FLEETS, ("economy:",)),
     Invariant("S-F1", "at most one primary is written down", ("takeover",), TOGETHER, ("S4:", "S5:")),
     Invariant("S-F3", "never two instances serve at once", ("takeover",), TOGETHER, ("H2:",)),
@@ -86,5 +87,5 @@ OF_NO_INVARIANT: Final = ("H11:", "A.9.9:", "A6: a notice for a machine that we 
 VARIANTS_REQUIRED: Final = (
     *("S1", "S2", "S3", "S4", "S5", "S9", "S13"),
     *("H1", "H2", "H4", "H5", "H6", "H7", "H8", "H9", "H10", "H11", "H16"),
-    *("A1", "A4", "A5", "A6", "S-A1", "S-A2", "S-A4", "S-A5", "S-A6", "L-A1", "L-A3", "economy"),
+    *("A1", "A4", "A5", "A6", "S-A1", "S-A2", "S-A4", "S-A5", "S-A6", "S-A8", "L-A1", "L-A3", "economy"),
 )

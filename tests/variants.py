@@ -48,7 +48,7 @@ def _instead(modules: Mapping[str, ModuleType]) -> Iterator[None]:
         sys.modules.update(shipped)
 
 
-AUTOSCALER = ("fleet", "intend", "grow", "shrink", "interruption", "decide", "sweep", "workflow")
+AUTOSCALER = ("fleet", "intend", "answers", "grow", "shrink", "interruption", "decide", "sweep", "workflow")
 """In the order in which they import each other."""
 
 
@@ -60,6 +60,6 @@ def autoscaler_without(changes: Mapping[str, Mapping[str, str]]) -> Any:
         module = f"holdfast.autoscaler.{name}"
         built[module] = broken(module, changes.get(name, {}), also=built)
     whole: Any = built["holdfast.autoscaler.workflow"]
-    for name in ("grow", "shrink", "interruption", "sweep"):
+    for name in ("answers", "grow", "shrink", "interruption", "sweep"):
         setattr(whole, name, built[f"holdfast.autoscaler.{name}"])  # imported from the package, not by name
     return whole

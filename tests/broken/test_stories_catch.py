@@ -267,7 +267,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
     ),
     "H10: an answer that was lost is taken for one that came": (
         {
-            "grow": {
+            "answers": {
                 "or not isinstance(outcome, Happened):\n        return None\n    row = effect.launch\n": (
                     ":\n        return None\n    row = effect.launch\n"
                     "    if not isinstance(outcome, Happened):\n"

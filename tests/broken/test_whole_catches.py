@@ -1,4 +1,7 @@
-"""The explorer is shown the whole autoscaler with one guard taken out, and must find what breaks."""
+"""The explorer is shown the whole autoscaler with one guard taken out, and must find what breaks.
+
+Without the judge of moves, which would be faster here and there: what it catches is in `test_moves_catch`.
+"""
 
 from typing import Any
 
@@ -14,6 +17,7 @@ from tests.explore import test_interrupting as interrupting
 from tests.explore import test_whole as whole
 from tests.model.fleet import World, fleet
 from tests.model.hands import Here, search, start
+from tests.model.legal import any_move
 from tests.proof import prove
 from tests.variants import autoscaler_without, broken
 
@@ -38,6 +42,10 @@ CERTAIN = start(
     World(fleet("aaa"), 1, brisk=True), hands=2, coming=(("i-3", NoticeKind.INTERRUPTION),), jumps=0
 )
 """Idle, and the cloud takes one of three: nobody else may leave."""
+
+AGAIN_AND_AGAIN = start(World(fleet("aa"), 2, brisk=True), hands=1, reclaims=2)
+"""The cloud takes one, and another as soon as that is replaced."""
+FLOOR = Settings(min_workers=2, max_workers=2, pending_up_s=0, idle_down_s=0)
 
 VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "H1: nobody sweeps what a late first launch brought": (
@@ -150,6 +158,27 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
         interrupted("a hint, and no capacity"),
         "leaves nobody in",
     ),
+    "S-A5: a machine that is listed as dead counts as one that stays": (
+        {"fleet": {"if w.alive and w.instance_id not in leaving)": "if w.instance_id not in leaving)"}},
+        at_once("a shrink over two zones, and a reclaim"),
+        "S-A5",
+    ),
+    "L-A3: pods that wait are not believed for an hour": (
+        {"decide": {"if waited_s < settings.pending_up_s:": "if waited_s < 3_600:"}},
+        growing.CASES["three hands"],
+        "L-A3: pods wait, and nobody is asked for within 20 ticks",
+    ),
+    "L-A4: below the floor, growth cools down first": (
+        {
+            "decide": {
+                'return _unless_backing_off(Grow(missing, "below the floor"), cluster, now_s)': (
+                    'return _within_bounds(Grow(missing, "below"), cluster, sight, settings, now_s)'
+                )
+            }
+        },
+        (AGAIN_AND_AGAIN, FLOOR),
+        "L-A4: below the floor, and nobody is asked for within 3 ticks",
+    ),
     "L-A1: a notice that nobody wants is folded in and let go for ever": (
         {
             "interruption": {
@@ -168,15 +197,15 @@ def test_the_whole_without(name: str) -> None:
     changes, (first, settings), complaint = VARIANTS[name]
 
     with pytest.raises(Violation, match=complaint) as violation:
-        search(autoscaler_without(changes).workflow(settings), first, settings)
+        search(autoscaler_without(changes).workflow(settings), first, settings, allowed=any_move)
 
     caught(name, violation)
 
 
 @pytest.mark.parametrize(
     ("case", "settings"),
-    [(CERTAIN, RESTLESS), (interrupting.CASES["a hint"], UNHINTED)],
-    ids=["idle, and one is taken", "hints are not wanted"],
+    [(CERTAIN, RESTLESS), (interrupting.CASES["a hint"], UNHINTED), (AGAIN_AND_AGAIN, FLOOR)],
+    ids=["idle, and one is taken", "hints are not wanted", "one is taken, and its replacement"],
 )
 def test_the_shipped_one_passes_where_only_variants_are_shown(case: Here, settings: Settings) -> None:
     assert search(workflow(settings), case, settings).states > 5

@@ -11,25 +11,47 @@ from holdfast.autoscaler.codec import CODEC, SUBJECT
 from holdfast.autoscaler.place import Node
 from holdfast.autoscaler.ports import Effect, Seen
 from holdfast.autoscaler.record import Cluster
-from holdfast.kernel import Busy, Conflict, Done, Hands, Unknown, Wait, Workflow, advance
+from holdfast.autoscaler.settings import Settings
+from holdfast.kernel import (
+    Busy,
+    Conflict,
+    Done,
+    Hands,
+    Unknown,
+    Versioned,
+    Wait,
+    Workflow,
+    Write,
+    advance,
+)
 from holdfast.sim.choices import Choose, every_run
 from holdfast.sim.fleet import SimFleet
 from holdfast.sim.gate import Crash, Enumerated, Gated, Kind
 from holdfast.sim.memory import MemoryItems
+from holdfast.sim.scenarios.scenario import Watched
+from tests.model.legal import Lawful, lawful
+from tests.model.remember import Numbers
 from tests.proof import prove
 
 TURNS_MAX = 60
 POLICY = shrink.Policy(min_workers=2, max_batch_down=2, cooldown_down_s=0)
+SETTINGS = Settings(remember_s=POLICY.remember_s)
 
 
 class Run:
     """One life of the workflow, under one schedule of faults."""
 
     def __init__(
-        self, choose: Choose, faults: int, nodes_n: int, workflow: Workflow[Cluster, Seen, Effect]
+        self,
+        choose: Choose,
+        faults: int,
+        nodes_n: int,
+        workflow: Workflow[Cluster, Seen, Effect],
+        judge: Lawful,
     ) -> None:
         self.gate = Enumerated(choose, faults)
-        self.store = MemoryItems(CODEC)
+        self.store = Watched(MemoryItems(CODEC), self._judge)
+        self.lawful, self.illegal = judge, list[str]()
         nodes = {f"i-{n}": Node(f"i-{n}", zone="a", launched_s=n) for n in range(1, nodes_n + 1)}
         self.fleet = SimFleet(nodes, wanted=2, record=lambda: self.store.read(SUBJECT).value)
         self.at_first = self.fleet.look("tick-0")
@@ -55,6 +77,10 @@ class Run:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
+    def _judge(self, before: Versioned[Cluster], after: Versioned[Cluster], write: Write[Cluster]) -> None:
+        if problem := self.lawful(before.value, write, self.now):
+            self.illegal.append(problem)
+
     def to_the_end(self) -> None:
         for _ in range(TURNS_MAX):
             self.now += 1
@@ -70,8 +96,9 @@ class Run:
 
 
 def runs(*, faults: int, nodes: int, workflow: Workflow[Cluster, Seen, Effect]) -> Iterator[Run]:
+    judge = lawful(SETTINGS, Numbers())
     for choose in every_run():
-        run = Run(choose, faults, nodes, workflow)
+        run = Run(choose, faults, nodes, workflow, judge)
         run.to_the_end()
         yield run
 
@@ -79,6 +106,7 @@ def runs(*, faults: int, nodes: int, workflow: Workflow[Cluster, Seen, Effect]) 
 def judge(run: Run, *, leave: set[str], stay: set[str]) -> None:
     assert set(run.fleet.nodes) == stay, run.gate.story()
     assert not run.fleet.accidents, run.gate.story()
+    assert not run.illegal, "\n".join([*run.illegal, run.gate.story()])
     assert not run.fleet.cordons, run.gate.story()
     assert run.store.read(SUBJECT).value.scale_down is None, run.gate.story()
     told = run.store.events(SUBJECT)

@@ -68,7 +68,7 @@ CASES: dict[str, tuple[Here, Settings]] = {
 }
 
 
-@pytest.mark.parametrize("case", cases(CASES, deep={"a machine that dies"}))
+@pytest.mark.parametrize("case", cases(CASES, deep={"a machine that dies", "a late first try"}))
 def test_hands_grow_the_fleet_once_and_leave_no_surplus(case: str) -> None:
     first, settings = CASES[case]
 

@@ -38,7 +38,10 @@ CASES: dict[str, Here] = {
 }
 
 
-@pytest.mark.parametrize("case", cases(CASES, deep={"both at once", "a hint, and no capacity"}))
+LONG = {"an interruption, three hands", "both at once", "a hint, and no capacity"}
+
+
+@pytest.mark.parametrize("case", cases(CASES, deep=LONG))
 def test_a_doomed_machine_is_replaced_once(case: str) -> None:
     first = CASES[case]
 

@@ -17,12 +17,14 @@ from holdfast.autoscaler.ports import (
 )
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.sight import Sight
 from holdfast.cloud import Notice, NoticeKind, State
-from holdfast.kernel import Do, Happened
+from holdfast.kernel import Do, Happened, Write
 from holdfast.sim.explore import Explored, Move, explore
 from holdfast.sim.interleave import IDLE, Doing, Hand, Rules, Seeing, Table, hand_moves
 from tests.model import rules
 from tests.model.fleet import Machine, World, booted, later, noticed, perform, taken_back
+from tests.model.legal import Lawful, lawful
 from tests.model.quiet import Quiet, Whole, told_apart
 from tests.model.remember import Numbers, Sights, remembering
 
@@ -49,8 +51,6 @@ class Around:
     """What the load will want, one after the other."""
     coming: tuple[tuple[str, NoticeKind], ...] = ()
     """Notices that may arrive, each once and in any order."""
-    taken: int = 0
-    """Machines that the cloud has taken."""
 
     @property
     def counts(self) -> tuple[object, ...]:
@@ -62,7 +62,6 @@ class Around:
             self.blocks,
             self.loads,
             self.coming,
-            self.taken,
         )
 
 
@@ -75,20 +74,35 @@ def start(world: World, *, hands: int, cluster: Cluster | None = None, **around:
 
 
 def search(
-    whole: Whole, first: Here, settings: Settings, *, overtaken_once: bool = True, limit: int = 2_000_000
+    whole: Whole,
+    first: Here,
+    settings: Settings,
+    *,
+    overtaken_once: bool = True,
+    limit: int = 2_000_000,
+    allowed: Lawful | None = None,
 ) -> Explored:
     """Visit everything; every record and world must also end well once nothing fails any more."""
-    numbers, whole = Numbers(), told_apart(whole)
-    sights, quiet = Sights(numbers), Quiet(whole, settings)
+    numbers, whole, saw = Numbers(), told_apart(whole), dict[int, Sight]()
+    sights, judge = Sights(numbers), allowed or lawful(settings, numbers)
+    quiet = Quiet(whole, settings, judge)
     checked: set[tuple[int, int]] = set()
+
+    def broken_by(table: Here, write: Write[Cluster]) -> str:
+        world = table.world.world
+        seen = _seen_alive(write, saw)
+        broken = rules.commit_breaks(table.record, write.value, world, settings, seen)
+        return broken or judge(table.record, write, float(world.now))
+
     way: Rules[Cluster, Around] = Rules(
-        remembering(whole, numbers),
+        remembering(whole, numbers, saw),
         lambda table, n: _looks(table, sights),
         _does,
         lambda before, after: _judge(before, after, settings),
         _committed,  # type: ignore[arg-type]
         lambda around: float(around.world.now),
         overtaken_once,
+        broken_by,
     )
 
     def broken(table: Here) -> str:
@@ -104,12 +118,31 @@ def search(
         lambda table: _moves(table, way),
         broken=broken,
         settled=lambda table: True,
-        key=lambda table: _key(table, numbers),
+        canonical=_without_idle_news,
+        key=lambda table: _key(table, numbers, saw),
         limit=limit,
     )
 
 
-def _key(table: Here, numbers: Numbers) -> Hashable:
+def _without_idle_news(table: Here) -> Here:
+    """News that nobody notes make no difference: who has no other is free to look again."""
+    if not any(isinstance(effect, NEVER_NOTED) for hand in table.hands for effect, _ in hand.news):
+        return table
+    return replace(table, hands=tuple(_to_be_noted(hand) for hand in table.hands))
+
+
+def _to_be_noted(hand: Hand) -> Hand:
+    return replace(hand, news=tuple(pair for pair in hand.news if not isinstance(pair[0], NEVER_NOTED)))
+
+
+def _seen_alive(write: Write[Cluster], saw: dict[int, Sight]) -> frozenset[str]:
+    """Who was listed as alive by the look that condemns somebody: it could not know more."""
+    if all(event.kind != "condemned" for event in write.events):
+        return frozenset()
+    return frozenset(worker.instance_id for worker in saw[id(write)].workers if worker.alive)
+
+
+def _key(table: Here, numbers: Numbers, saw: dict[int, Sight]) -> Hashable:
     """Hands are alike: only which states they are in matters, not which hand is in which."""
     around = table.world
     return (
@@ -117,14 +150,16 @@ def _key(table: Here, numbers: Numbers) -> Hashable:
         numbers(around.world),
         numbers(around.old),
         around.counts,
-        tuple(sorted(_key_of(hand, numbers) for hand in table.hands)),
+        tuple(sorted(_key_of(hand, numbers, saw) for hand in table.hands)),
         table.broken,
     )
 
 
-def _key_of(hand: Hand, numbers: Numbers) -> tuple[int, ...]:
-    """News that nobody notes make no difference."""
-    news = (one for pair in hand.news if not isinstance(pair[0], NEVER_NOTED) for one in pair)
+def _key_of(hand: Hand, numbers: Numbers, saw: dict[int, Sight]) -> tuple[int, ...]:
+    """Who condemns makes a difference by what it saw."""
+    if isinstance(hand.ahead, Write):
+        return (numbers(hand.found), numbers(hand.ahead), numbers(_seen_alive(hand.ahead, saw)))
+    news = (one for pair in hand.news for one in pair)
     return (numbers(hand.found), numbers(hand.ahead), *(numbers(one) for one in news))
 
 
@@ -153,8 +188,7 @@ def _does(table: Here, effect: Effect) -> Iterator[Doing[Around]]:
 def _judge(before: Here, after: Here, settings: Settings) -> str:
     world = after.world.world
     if before.record is not after.record:
-        broken = rules.commit_breaks(before.record, after.record, world, settings, taken=after.world.taken)
-        return broken or rules.too_many(after.record, world, settings)
+        return rules.too_many(after.record, world, settings)
     effect = _just_done(before, after)
     broken = rules.effect_breaks(before.record, before.world.world, effect) if effect else ""
     return broken or rules.world_breaks(world)
@@ -187,9 +221,7 @@ def _moves(table: Here, way: Rules[Cluster, Around]) -> Iterator[Move[Here]]:
     for m in world.alive:
         if around.reclaims or m.dies_s:
             left = around.reclaims - (0 if m.dies_s else 1)
-            gone = replace(
-                around, world=taken_back(world, m.instance_id), reclaims=left, taken=around.taken + 1
-            )
+            gone = replace(around, world=taken_back(world, m.instance_id), reclaims=left)
             yield _befalls(table, f"the cloud takes {m.instance_id}", gone)
     for n, (instance_id, kind) in enumerate(around.coming):
         rest = (*around.coming[:n], *around.coming[n + 1 :])
@@ -210,8 +242,7 @@ def _befalls(table: Here, label: str, around: Around) -> Move[Here]:
 def _sleep(table: Here) -> Move[Here]:
     around = table.world
     world = later(around.world, JUMP_S)
-    dead = len(around.world.alive) - len(world.alive)
-    then = replace(around, world=world, old=world.machines, jumps=around.jumps - 1, taken=around.taken + dead)
+    then = replace(around, world=world, old=world.machines, jumps=around.jumps - 1)
     hands = tuple(_overslept(hand) for hand in table.hands)
     return Move("a long time passes", replace(table, world=then, hands=hands), healthy=False)
 

@@ -12,10 +12,12 @@ from holdfast.autoscaler.sight import Sight
 from holdfast.kernel import Busy, Conflict, Done, Hands, Unknown, Versioned, Wait, Write, advance
 from holdfast.sim.choices import Choose, every_run
 from holdfast.sim.gate import Crash, Enumerated, Gated, Kind
+from holdfast.sim.legal import misstored
 from holdfast.sim.memory import MemoryItems
 from holdfast.sim.scenarios.scenario import Watched
 from tests.model import rules
 from tests.model.fleet import BOOT_S, Machine, World, later, perform
+from tests.model.legal import Lawful, lawful
 from tests.model.quiet import Whole
 from tests.model.remember import Numbers, Sights, remembering
 
@@ -42,7 +44,14 @@ class Story:
 
 class Life:
     def __init__(
-        self, choose: Choose, faults: int, story: Story, settings: Settings, whole: Whole, sights: Sights
+        self,
+        choose: Choose,
+        faults: int,
+        story: Story,
+        settings: Settings,
+        whole: Whole,
+        sights: Sights,
+        judge: Lawful,
     ) -> None:
         self.gate = Enumerated(choose, faults)
         self.store = Watched(MemoryItems(CODEC), self._judge)
@@ -51,6 +60,7 @@ class Life:
         self.past: list[tuple[int, tuple[Machine, ...]]] = [(self.world.now, self.world.machines)]
         self._befall = story.befall
         self._sights, self._ids = sights, (f"commit-{n}" for n in count())
+        self._lawful = judge
 
     def hands(self) -> Hands[Cluster, Sight, Effect]:
         gate = self.gate
@@ -118,8 +128,8 @@ class Life:
 
     def _judge(self, before: Versioned[Cluster], after: Versioned[Cluster], write: Write[Cluster]) -> None:
         problem = rules.commit_breaks(before.value, after.value, self.world, self.settings)
-        if problem or after.version != before.version + 1:
-            self.accidents.append(problem or f"S-A7: version {after.version} after {before.version}")
+        problem = problem or self._lawful(before.value, write, self.now_s())
+        self.accidents += [*([problem] if problem else []), *misstored(before, after, write)]
 
     def _wait(self, seconds: int) -> None:
         self._become(later(self.world, seconds, duds=self.story.duds))
@@ -143,9 +153,9 @@ def _called(effect: Effect) -> str:
 def lives(story: Story, settings: Settings, whole: Whole, *, faults: int) -> Iterator[Life]:
     """Every schedule of up to so many faults, each exactly once, lived to its end."""
     numbers = Numbers()
-    sights, thought = Sights(numbers), remembering(whole, numbers)
+    sights, thought, judge = Sights(numbers), remembering(whole, numbers), lawful(settings, numbers)
     for choose in every_run():
-        life = Life(choose, faults, story, settings, thought, sights)
+        life = Life(choose, faults, story, settings, thought, sights, judge)
         life.to_the_end()
         yield life
 

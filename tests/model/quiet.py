@@ -11,23 +11,30 @@ from holdfast.kernel import Do, Happened, Workflow, Write
 from holdfast.kernel.driver import settle_all
 from tests.model import rules
 from tests.model.fleet import World, later, perform, sight
+from tests.model.legal import Lawful, unremembering
 
 Whole = Workflow[Cluster, Sight, Effect]
 STEP_S = 60
 STEPS_MAX = 400
+FLOOR_TICKS_MAX = 3
+"""Nothing delays the floor but the back-off after a growth that failed.  One tick is the most seen."""
+LOAD_TICKS_MAX = 20
+"""Pods wait for a cool-down and for an open growth: at the worst until its join timeout.  13 is the most."""
 
 
 class Quiet:
     """Runs one hand to the end, tick after tick; remembers what is known to end well."""
 
-    def __init__(self, whole: Whole, settings: Settings) -> None:
+    def __init__(self, whole: Whole, settings: Settings, judge: Lawful | None = None) -> None:
         self.whole, self.settings = whole, settings
-        self._good: set[Hashable] = set()
+        self._lawful = judge or unremembering(settings)
+        self._good: dict[Hashable, tuple[int, int]] = {}
+        """Each state that ends well, and in how many ticks what the floor and the load lack is asked for."""
         self.steps = 0
 
     def __call__(self, cluster: Cluster, world: World) -> str:
         """What is wrong in the end; empty if all is well."""
-        path: list[Hashable] = []
+        path: list[tuple[Cluster, World]] = []
         writes = 0
         for n in range(STEPS_MAX):
             if (cluster, world) in self._good:
@@ -39,13 +46,13 @@ class Quiet:
                 writes += 1
                 if writes > 40:
                     return f"it writes for ever: {ahead.events[0].kind}"
-                if problem := rules.commit_breaks(cluster, ahead.value, world, self.settings):
+                if problem := self._breaks(cluster, ahead, world):
                     return problem
                 cluster = ahead.value
                 continue
             writes = 0
             if isinstance(ahead, Do):
-                cluster, world, problem = carry_out(self.whole, cluster, world, ahead)
+                cluster, world, problem = carry_out(self.whole, cluster, world, ahead, self._lawful)
                 if problem:
                     return problem
                 if (cluster, world) in path[-1:]:
@@ -56,11 +63,32 @@ class Quiet:
             world = later(world, STEP_S)
         else:
             return "; ".join(rules.unfinished(cluster, world, self.settings)) or "it never rests"
-        self._good.update(path)
+        return self._in_time(path, world.now, self._good.get((cluster, world), (0, 0)))
+
+    def _in_time(self, path: list[tuple[Cluster, World]], now_s: int, ticks: tuple[int, int]) -> str:
+        """Backwards from the end: a tick counts as long as something is lacking that nobody asks for."""
+        floor, load = ticks
+        for cluster, world in reversed(path):
+            waited = now_s > world.now
+            below_floor, below_load = rules.lacking(cluster, world, self.settings)
+            floor = floor + waited if below_floor else 0
+            load = load + waited if below_load else 0
+            self._good[cluster, world] = (floor, load)
+            now_s = world.now
+            if floor > FLOOR_TICKS_MAX:
+                return f"L-A4: below the floor, and nobody is asked for within {FLOOR_TICKS_MAX} ticks"
+            if load > LOAD_TICKS_MAX:
+                return f"L-A3: pods wait, and nobody is asked for within {LOAD_TICKS_MAX} ticks"
         return ""
 
+    def _breaks(self, cluster: Cluster, write: Write[Cluster], world: World) -> str:
+        broken = rules.commit_breaks(cluster, write.value, world, self.settings)
+        return broken or self._lawful(cluster, write, float(world.now))
 
-def carry_out(whole: Whole, cluster: Cluster, world: World, ahead: Do[Effect]) -> tuple[Cluster, World, str]:
+
+def carry_out(
+    whole: Whole, cluster: Cluster, world: World, ahead: Do[Effect], judge: Lawful
+) -> tuple[Cluster, World, str]:
     news = []
     for effect in ahead.effects:
         if problem := rules.effect_breaks(cluster, world, effect):
@@ -69,7 +97,10 @@ def carry_out(whole: Whole, cluster: Cluster, world: World, ahead: Do[Effect]) -
         news.append((effect, Happened(answer)))
     while news:
         noted, write = settle_all(whole, cluster, news, float(world.now))
-        cluster = write.value if write else cluster
+        if write is not None:
+            if problem := judge(cluster, write, float(world.now)):
+                return cluster, world, problem
+            cluster = write.value
         news = news[noted:]
     return cluster, world, ""
 

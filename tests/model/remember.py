@@ -42,8 +42,11 @@ class Sights:
         return found
 
 
-def remembering(whole: Whole, numbers: Numbers) -> Whole:
-    """The same workflow; a step that was taken before is not thought through again."""
+def remembering(whole: Whole, numbers: Numbers, saw: dict[int, Sight] | None = None) -> Whole:
+    """The same workflow; a step that was taken before is not thought through again.
+
+    `saw` gets what each write rests on, by the write itself.
+    """
     taken: dict[tuple[int, int], tuple[Sight, Ahead]] = {}
 
     def step(cluster: Cluster, seen: Sight, now_s: float) -> Ahead:
@@ -51,6 +54,8 @@ def remembering(whole: Whole, numbers: Numbers) -> Whole:
         known = taken.get(key)
         if known is None or known[0] is not seen:
             known = taken[key] = (seen, whole.step(cluster, seen, now_s))
+            if saw is not None:
+                saw[id(known[1])] = seen
         return known[1]
 
     return Workflow(step, whole.settle)

@@ -5,6 +5,7 @@ from collections import Counter
 from holdfast.autoscaler.ports import Admit, DeleteNode, Effect, LaunchInstances, Terminate, Uncordon
 from holdfast.autoscaler.record import Cluster, Status
 from holdfast.autoscaler.settings import Settings
+from holdfast.cloud import NoticeKind
 from tests.model.fleet import World
 
 
@@ -63,14 +64,14 @@ def names(cluster: Cluster, instance_id: str) -> bool:
 
 
 def commit_breaks(
-    before: Cluster, after: Cluster, world: World, settings: Settings, *, taken: int = 0
+    before: Cluster, after: Cluster, world: World, settings: Settings, seen: frozenset[str] = frozenset()
 ) -> str:
-    """What this commit breaks.  `taken`: machines that the cloud took without the record knowing it yet."""
+    """What this commit breaks.  `seen`: who was listed as alive when it was decided."""
     return (
         _replaces_an_action(before, after)
         or _forgets_the_condemned(before, after)
         or _names_twice(after)
-        or _condemns_below_the_floor(before, after, world, settings, taken)
+        or _condemns_below_the_floor(before, after, world, settings, seen)
     )
 
 
@@ -101,7 +102,7 @@ def _names_twice(after: Cluster) -> str:
 
 
 def _condemns_below_the_floor(
-    before: Cluster, after: Cluster, world: World, settings: Settings, taken: int
+    before: Cluster, after: Cluster, world: World, settings: Settings, seen: frozenset[str]
 ) -> str:
     new = {c.instance_id for c in after.condemned} - {c.instance_id for c in before.condemned}
     served = [m for m in world.machines if m.instance_id in new and m.alive and m.node and not m.joining]
@@ -109,18 +110,20 @@ def _condemns_below_the_floor(
         return ""
     left = [
         m
-        for m in world.alive
-        if m.node
+        for m in world.machines
+        if (m.alive or m.instance_id in seen)
+        and m.node
         and not m.joining
         and not after.is_condemned(m.instance_id)
+        and not after.is_gone(m.instance_id)
         # A hint is no certainty: who has one is still there.
-        and not ((doom := after.doom_of(m.instance_id)) and doom.deadline_s > doom.at_s)
+        and not ((doom := after.doom_of(m.instance_id)) and doom.kind is not NoticeKind.REBALANCE)
     ]
-    if len(left) + taken < settings.min_workers:
+    if len(left) < settings.min_workers:
         return f"S-A5: condemning {sorted(new)} leaves {len(left)} of {settings.min_workers}"
     zones = Counter(m.zone for m in left)
     emptied = [m.zone for m in served if not zones[m.zone]]
-    if emptied and zones and not taken:
+    if emptied and zones:
         return f"S-A5: condemning {sorted(new)} leaves nobody in {emptied}"
     return ""
 
@@ -146,6 +149,16 @@ def too_many(cluster: Cluster, world: World, settings: Settings) -> str:
     if len(staying) > settings.max_workers:
         return f"S-A2: {sorted(staying)} are more than {settings.max_workers}"
     return ""
+
+
+def lacking(cluster: Cluster, world: World, settings: Settings) -> tuple[bool, bool]:
+    """Whether the floor, and whether the load, wants more workers than live on or are asked for."""
+    coming = cluster.scale_up.owed if cluster.scale_up else 0
+    for m in world.machines:
+        if m.alive and not cluster.is_condemned(m.instance_id):
+            doom = cluster.doom_of(m.instance_id)
+            coming += doom is None or doom.kind is NoticeKind.REBALANCE
+    return coming < settings.min_workers, coming < min(world.wanted, settings.max_workers)
 
 
 def unfinished(cluster: Cluster, world: World, settings: Settings) -> list[str]:

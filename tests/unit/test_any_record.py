@@ -1,4 +1,4 @@
-"""From any record and any sight: a step has an answer, and writes change something and come to an end."""
+"""From any record and any sight: a step has an answer, each write is a legal move, and there is an end."""
 
 from hypothesis import HealthCheck, given, settings
 
@@ -9,6 +9,7 @@ from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.workflow import workflow
 from holdfast.kernel import Outcome, Write
+from holdfast.sim.legal import illegal
 from tests.model import anything
 
 WRITES_MAX = 40
@@ -28,7 +29,8 @@ def test_writes_come_to_an_end_while_the_world_stands_still(
         ahead = step(cluster, sight, anything.NOW_S)
         if not isinstance(ahead, Write):
             return
-        assert ahead.value != cluster, ahead.events
+        problems = illegal(cluster, ahead.value, ahead.events, anything.NOW_S, wanted)
+        assert not problems, "\n".join([*problems, f"{cluster}", f"{ahead.value}"])
         told.append(ahead.events[0].kind)
         cluster = ahead.value
     raise AssertionError(f"it writes for ever: {told}")
@@ -41,7 +43,9 @@ def test_any_news_can_be_noted_on_any_record(
 ) -> None:
     write = workflow(wanted).settle(cluster, effect, outcome, anything.NOW_S)
 
-    assert write is None or write.value != cluster
+    if write is not None:
+        problems = illegal(cluster, write.value, write.events, anything.NOW_S, wanted)
+        assert not problems, "\n".join([*problems, f"{cluster}", f"{write.value}"])
 
 
 @many

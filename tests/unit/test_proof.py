@@ -9,6 +9,7 @@ import pytest
 from tests import proof
 from tests.broken import test_interleavings_catch as interleavings
 from tests.broken import test_late_catches as late
+from tests.broken import test_moves_catch as moves
 from tests.broken import test_simulation_catches as simulation
 from tests.broken import test_stories_catch as stories
 from tests.broken import test_whole_catches as whole
@@ -22,6 +23,10 @@ TITLES = [
     *stories.STORIES,
     *late.GROWING,
     *late.CARRYING,
+    *moves.VARIANTS,
+    moves.AGAIN,
+    moves.TWICE,
+    moves.LOCK,
     *interleavings.REMOVING,
     *interleavings.TAKING_OVER,
     *simulation.CASES,

@@ -238,12 +238,13 @@ def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Wri
     succeeded = bool(up.joined)
     short = max(0, up.requested - len(up.joined))
     numbers = {"joined": len(up.joined), "requested": up.requested, "lost": len(up.lost)}
+    doomed, spared = _replacements_ended(cluster.doomed, up, now_s)
     ended = replace(
         cluster,
         scale_up=None,
         lock=FREE,
         recent=(*cluster.recent, *_remembered(up, now_s)),
-        doomed=_replacements_ended(cluster.doomed, up),
+        doomed=doomed,
     )
     if short:
         failures = cluster.failures + 1
@@ -256,7 +257,8 @@ def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Wri
         ended = replace(ended, last_scale_s=int(now_s), last_up_s=int(now_s))
     kind = "completeScaleUp" if succeeded else "failScaleUp"
     reasons = "; ".join(dict.fromkeys(row.reason for row in up.launches if row.reason))
-    return Write(ended, (Event(kind, now_s, about=up.action_id, reason=reasons[:500], numbers=numbers),))
+    event = Event(kind, now_s, about=up.action_id, reason=reasons[:500], numbers=numbers)
+    return Write(ended, (event, *spared))
 
 
 def _remembered(up: ScaleUp, now_s: float) -> list[Recent]:
@@ -265,20 +267,26 @@ def _remembered(up: ScaleUp, now_s: float) -> list[Recent]:
     return [Recent(i, *where.get(i, ("default", "")), int(now_s)) for i in up.joined]
 
 
-def _replacements_ended(doomed: tuple[Doomed, ...], up: ScaleUp) -> tuple[Doomed, ...]:
-    """The first replacements are there.  For the others it is decided anew; a mere hint is let go."""
+def _replacements_ended(
+    doomed: tuple[Doomed, ...], up: ScaleUp, now_s: float
+) -> tuple[tuple[Doomed, ...], list[Event]]:
+    """The first replacements are there.  The others are decided anew; a mere hint is let go, and told."""
     missing = max(0, up.requested - len(up.joined))
     replaced = [doom for doom in doomed if doom.replacement == up.action_id]
     there = {doom.instance_id for doom in replaced[: max(0, len(replaced) - missing)]}
     ended: list[Doomed] = []
+    spared: list[Event] = []
     for doom in doomed:
         if doom.replacement != up.action_id:
             ended.append(doom)
         elif doom.instance_id in there:
             ended.append(replace(doom, replacement=READY))
-        elif doom.kind is not NoticeKind.REBALANCE:
+        elif doom.kind is not NoticeKind.REBALANCE or len(spared) == EVENTS_MAX - 1:
             ended.append(replace(doom, replacement=""))
-    return tuple(ended)
+        else:
+            why = "a hint, and its replacement did not come"
+            spared.append(Event("spared", now_s, about=doom.instance_id, reason=why))
+    return tuple(ended), spared
 
 
 def _in_words(launches: Sequence[Launch]) -> str:

@@ -234,7 +234,7 @@ def end(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Wri
         doomed.remove(doom)
         if what == "tookBack":
             gone.append(Tombstone(doom.instance_id, int(now_s)))
-        elif what == "condemned":
+        elif what == "condemned" and not cluster.is_condemned(doom.instance_id):
             condemned.append(Condemned(doom.instance_id, doom.action_id, "replaced", int(now_s)))
         events.append(Event(what, now_s, about=doom.instance_id, reason=doom.kind.value))
     if not events:

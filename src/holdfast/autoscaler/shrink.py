@@ -197,7 +197,8 @@ def _condemn(cluster: Cluster, action: ScaleDown, seen: Seen, now_s: float, poli
         else:
             going.add(instance_id)
             action = action.moved(instance_id, Status.CONDEMNED)
-            condemned = (*condemned, Condemned(instance_id, action.action_id, "scale-down", int(now_s)))
+            if not cluster.is_condemned(instance_id):  # somebody may have stopped it meanwhile
+                condemned = (*condemned, Condemned(instance_id, action.action_id, "scale-down", int(now_s)))
             numbers = {"left": len(others), "needed": need}
             events.append(Event("condemned", now_s, about=instance_id, numbers=numbers))
             continue
@@ -249,12 +250,11 @@ def _terminated(
     action = cluster.scale_down
     done = replace(
         cluster,
-        scale_down=action.moved(instance_id, Status.GONE) if action else None,
+        scale_down=action.without(instance_id) if action else None,
         condemned=tuple(c for c in cluster.condemned if c.instance_id != instance_id),
         gone=(*remembered, Tombstone(instance_id, int(now_s))),
     )
-    planned = action is not None and instance_id in [target.instance_id for target in action.targets]
-    kind = "markScaleDownInstanceDone" if planned else "terminated"
+    kind = action.tells_end(instance_id) if action else "terminated"
     printed = f"its console ended with: {console[-CONSOLE_MAX:]}" if console else ""
     return Write(done, (Event(kind, now_s, about=instance_id, reason=printed),))
 

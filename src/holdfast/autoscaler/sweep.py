@@ -22,7 +22,6 @@ from holdfast.autoscaler.record import (
     LaunchStatus,
     Missing,
     Recent,
-    Status,
     Tombstone,
 )
 from holdfast.autoscaler.settings import Settings
@@ -55,13 +54,13 @@ def _unclaimed(cluster: Cluster, sight: Sight, settings: Settings, now_s: float)
     up = cluster.scale_up
     named = {recent.instance_id for recent in cluster.recent} | set(up.instance_ids if up else ())
     named |= {one.instance_id for one in cluster.condemned} | {d.instance_id for d in cluster.doomed}
+    named |= {stone.instance_id for stone in cluster.gone}
     expected = {row.token(up.action_id) for row in up.intended} if up else set()
     return [
         worker
         for worker in sight.workers
         if worker.ours
         and worker.instance_id not in named
-        and not cluster.is_gone(worker.instance_id)
         and worker.instance.token not in expected
         and _serves_nobody(worker)
         and now_s - worker.instance.launched_s > _patience_s(cluster, worker, settings)
@@ -94,30 +93,32 @@ def missing(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) ->
     """Remember since when a machine is not listed; forget those that are again, or whose node is gone."""
     unseen = {ghost.instance_id for ghost in sight.ghosts if ghost.state is None}
     noted = {row.instance_id for row in cluster.missing}
-    back = noted - unseen
     new = [] if sight.troubles else sorted(unseen - noted)[: settings.sweep_batch]
+    back = sorted(noted - unseen)[: EVENTS_MAX - len(new)]  # each is told: what is more is forgotten next
     if not back and not new:
         return None
     rows = tuple(row for row in cluster.missing if row.instance_id not in back)
     events = [
         Event("missing", now_s, about=i, reason="its node is there, the machine is not listed") for i in new
     ]
-    events += [Event("noLongerMissing", now_s, about=i) for i in sorted(back)]
+    events += [Event("noLongerMissing", now_s, about=i) for i in back]
     added = tuple(Missing(i, int(now_s)) for i in new)
-    return Write(replace(cluster, missing=(*rows, *added)), tuple(events[:EVENTS_MAX]))
+    return Write(replace(cluster, missing=(*rows, *added)), tuple(events))
 
 
 def lost(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
     """A condemned machine that is listed as ended, or no longer at all, needs no more killing."""
     listed = {worker.instance_id: worker for worker in sight.workers}
-    down, ended = cluster.scale_down, list[Condemned]()
+    down, ended, events = cluster.scale_down, list[Condemned](), list[Event]()
     for one in cluster.condemned:
         worker = listed.get(one.instance_id)
         dead = worker is not None and worker.instance.state is State.TERMINATED
         vanished = worker is None and now_s - one.at_s > settings.absent_s
         if (dead or vanished) and len(ended) < EVENTS_MAX:
             ended.append(one)
-            down = down.moved(one.instance_id, Status.GONE) if down is not None else None
+            kind = down.tells_end(one.instance_id) if down is not None else "terminated"
+            events.append(Event(kind, now_s, about=one.instance_id, reason=one.reason))
+            down = down.without(one.instance_id) if down is not None else None
     if not ended:
         return None
     stones = tuple(Tombstone(one.instance_id, int(now_s)) for one in ended)
@@ -127,7 +128,7 @@ def lost(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Wr
         scale_down=down,
         gone=(*cluster.gone, *stones),
     )
-    return Write(gone, tuple(Event("terminated", now_s, about=c.instance_id, reason=c.reason) for c in ended))
+    return Write(gone, tuple(events))
 
 
 def effects(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> tuple[Effect, ...]:

@@ -68,6 +68,8 @@ class Rules(Generic[R, W]):
     overtaken_once: bool = False
     """Whether a hand that is overtaken a second time between reading and looking lets go.  For worlds
     that are too large with every such hand in them."""
+    lawful: Callable[[Table[R, W], Write[R]], str] = lambda table, write: ""
+    """Names what is not allowed about a write, given the table that it comes to."""
 
 
 def hand_moves(table: Table[R, W], rules: Rules[R, W]) -> Iterator[Move[Table[R, W]]]:
@@ -111,6 +113,7 @@ def commits(
     """Store the record.  Idle hands may have read the old one; waiting writes are refused."""
     kinds = [event.kind for event in write.events]
     after = replace(table, record=write.value, world=rules.committed(table, kinds))
+    unlawful = rules.lawful(table, write)
     overtaken = [
         (hand, Hand(found=table.record))
         if hand == IDLE and n != by
@@ -121,15 +124,16 @@ def commits(
         early = "".join(
             f", {n} had read before" for n, hand in enumerate(hands) if hand.found is table.record
         )
-        yield Move(label + early, judged(table, rules, replace(after, hands=hands)), healthy and not early)
+        then = judged(table, rules, replace(after, hands=hands), unlawful)
+        yield Move(label + early, then, healthy and not early)
 
 
 def _is_refused(hand: Hand) -> bool:
     return isinstance(hand.ahead, Write)
 
 
-def judged(before: Table[R, W], rules: Rules[R, W], after: Table[R, W]) -> Table[R, W]:
-    problem = rules.judge(before, after)
+def judged(before: Table[R, W], rules: Rules[R, W], after: Table[R, W], unlawful: str = "") -> Table[R, W]:
+    problem = rules.judge(before, after) or unlawful
     return replace(after, broken=problem) if problem else after
 
 

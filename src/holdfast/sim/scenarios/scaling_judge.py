@@ -17,6 +17,7 @@ from holdfast.sim.cloud import Entry, SimCloud
 from holdfast.sim.cluster import SimKubernetes
 from holdfast.sim.controllers import Witness
 from holdfast.sim.gated import LAG_MAX_S
+from holdfast.sim.legal import illegal_commit
 from holdfast.sim.machine import Machine
 from holdfast.sim.pods import Owned, SimNode, SimPod
 
@@ -61,12 +62,12 @@ class Judge(Witness):
 
     def committed(self, before: Versioned[Cluster], after: Versioned[Cluster], write: Write[Cluster]) -> None:
         was, now = before.value, after.value
-        if after.version != before.version + 1:
-            self.accuse(f"S-A7: version {after.version} after {before.version}")
         self._one_action(was, now)
         self._intents(was, now)
         self._condemnations(was, now)
         self._remember(now)
+        for problem in illegal_commit(before, after, write, self.cloud.world.now, self.settings):
+            self.accuse(problem)
         ends = {"completeScaleUp", "failScaleUp", "completeScaleDown", "failScaleDown"}
         self.actions += sum(event.kind in ends for event in write.events)
 
