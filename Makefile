@@ -41,7 +41,9 @@ parts: $(READY) ## install the real outside systems that tests/real needs (ONLY=
 	@$(BIN)/python -m tools.parts install $(ONLY)
 
 real: $(READY) ## tests/real against the real systems; an absent one is a failure, with its fix
-	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/real $(ARGS)
+	@HOLDFAST_REAL=1 $(BIN)/python -m pytest tests/real -m alone --junitxml=build/alone.xml $(ARGS) || [ $$? -eq 5 ]
+	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/real \
+		-m "not alone" --junitxml=build/real.xml $(ARGS)
 
 kills: $(READY) ## the autoscaler on the real systems, killed fifty times in each of its shells (minutes)
 	@HOLDFAST_REAL=1 $(BIN)/python -m pytest tests/real/autoscaler $(ARGS)

@@ -9,6 +9,8 @@ from queue import Queue
 from random import Random
 from typing import Any
 
+import pytest
+
 from holdfast.adapters.eventbridge import WARNING_S
 from holdfast.autoscaler.codec import SUBJECT
 from tests.proof import prove
@@ -29,6 +31,7 @@ BOOT_S = (80.0, 110.0)
 """As in life a new machine comes late: half of the pods may go only because the old ones die."""
 
 
+@pytest.mark.alone
 def test_fifty_notices_at_once_bring_fifty_replacements_and_no_pod_is_lost(ground: Ground) -> None:
     site, load = ground.site, ground.load
     strangers, workers = add_strangers(site, STRANGERS), add_workers(site, DOOMED)
