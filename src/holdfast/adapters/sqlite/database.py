@@ -75,9 +75,10 @@ class Database:
         commit_id: str,
         write: Write[Any],
     ) -> None:
-        """Add the events of a write, inside its transaction, and drop as many that are kept long enough."""
-        newest_s = max(event.at_s for event in write.events)
-        db.execute(FORGET, (collection, subject, 2 * len(write.events), newest_s - EVENTS_KEPT_S))
+        """Add the events of a write, inside its transaction; now and then drop those that are too old."""
+        if version % FORGET_EVERY == 0:
+            newest_s = max(event.at_s for event in write.events)
+            db.execute(FORGET, (collection, subject, FORGET_MAX, newest_s - EVENTS_KEPT_S))
         db.executemany(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
@@ -135,7 +136,8 @@ DELETE FROM events WHERE (collection, subject, version, n) IN (
         ORDER BY version, n LIMIT ?3
     ) WHERE at_s < ?4
 )"""
-"""Twice as many as come: so the log gets shorter until nothing in it is too old, and no commit is long."""
+FORGET_EVERY, FORGET_MAX = 50, 1_000
+"""Many more than come in so many commits: the log gets shorter until nothing in it is too old."""
 
 WHOSE = "SELECT commit_id FROM events WHERE collection = ? AND subject = ? AND version = ? AND n = 0"
 
