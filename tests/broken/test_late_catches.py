@@ -1,11 +1,12 @@
 """Somebody comes late: what the shipped autoscaler does then, and one with a guard taken out does not."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from holdfast.autoscaler import carry_out
+from holdfast.autoscaler import carry_out, tick
 from holdfast.autoscaler import workflow as shipped
 from holdfast.autoscaler.carry_out import ADMIT_WITHIN_S
 from holdfast.autoscaler.ports import Admit
@@ -14,8 +15,11 @@ from holdfast.autoscaler.sight import Sight
 from holdfast.kernel import Write
 from tests.proof import prove
 from tests.unit import test_carry_out as carrying
+from tests.unit import test_tick as ticking
 from tests.unit.sights import NOW_S, SETTINGS, sight, worker
+from tests.unit.small_world import SmallWorld
 from tests.unit.test_grow import growing, row
+from tests.unit.test_witness import Says
 from tests.unit.test_workflow import TWO
 from tests.variants import autoscaler_without, broken
 from tests.workloads import budget, node
@@ -63,6 +67,20 @@ def collide(module: Any) -> str:
     return f"{cluster.most_at_once} evictions at once" if cluster.most_at_once > 1 else ""
 
 
+def evicts_by_an_old_record(module: Any) -> str:
+    bench = ticking.Bench(*ticking.draining(), made=module.Autoscaler)
+    bench.store.read_takes_s = 20.0
+    bench.tick(for_s=200)
+    return " ".join(each for each in bench.world.touched if each.startswith("evict"))
+
+
+def ends_for_want_of_a_witness(module: Any) -> str:
+    world = SmallWorld.of(1)
+    world.its_nodes = [node("n-0", joining=True)]
+    auto = ticking.Bench(world, made=partial(module.Autoscaler, witness=Says(broken=True))).auto
+    return "" if auto.sight("me").workers[0].ready else "a ready node counts as not ready"
+
+
 Tell = Callable[[Any], str]
 GROWING: dict[str, tuple[dict[str, str], Tell]] = {
     "L-A3: a ready node is ended because nobody looked in time": (
@@ -90,6 +108,18 @@ CARRYING: dict[str, tuple[dict[str, str], Tell]] = {
 }
 
 
+TICKING: dict[str, tuple[dict[str, str], Tell]] = {
+    "S-A4: whoever sleeps over the answer to its reading takes the record for fresh": (
+        {"self._crew.read_s = asked_s": "self._crew.read_s = self._auto.clock.now_s()"},
+        evicts_by_an_old_record,
+    ),
+    "L-A3: a witness that gives no answer makes every new node late": (
+        {'({error})")\n            return None\n\n': '({error})")\n            return frozenset()\n\n'},
+        ends_for_want_of_a_witness,
+    ),
+}
+
+
 @pytest.mark.parametrize("title", GROWING)
 def test_growing_without(title: str) -> None:
     changes, tell = GROWING[title]
@@ -105,4 +135,13 @@ def test_carrying_out_without(title: str) -> None:
 
     assert tell(carry_out) == ""
     assert tell(broken("holdfast.autoscaler.carry_out", changes))
+    prove("variant", title, caught_by="a story")
+
+
+@pytest.mark.parametrize("title", TICKING)
+def test_a_tick_without(title: str) -> None:
+    changes, tell = TICKING[title]
+
+    assert tell(tick) == ""
+    assert tell(broken("holdfast.autoscaler.tick", changes))
     prove("variant", title, caught_by="a story")

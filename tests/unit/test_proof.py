@@ -23,6 +23,7 @@ TITLES = [
     *stories.STORIES,
     *late.GROWING,
     *late.CARRYING,
+    *late.TICKING,
     *moves.VARIANTS,
     moves.AGAIN,
     moves.TWICE,

@@ -80,13 +80,15 @@ class Store(MemoryItems[Cluster]):
 class Bench:
     """A world, a record and an autoscaler on both."""
 
-    def __init__(self, world: SmallWorld, cluster: Cluster | None = None, **said: Any) -> None:
+    def __init__(
+        self, world: SmallWorld, cluster: Cluster | None = None, *, made: Any = Autoscaler, **said: Any
+    ) -> None:
         self.clock, self.inbox, self.world = Clock(), Inbox(), world
         self.store = Store(self.clock, self.inbox.log)
         if cluster is not None:
             self.write(cluster)
         ids = iter(range(1_000_000))
-        self.auto = Autoscaler(
+        self.auto: Autoscaler = made(
             settings(**said),
             self.store,
             self.inbox,

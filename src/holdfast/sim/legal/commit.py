@@ -1,11 +1,13 @@
 """One commit before its judges: two records, and what was told about the difference."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 from holdfast.autoscaler.record import Cluster, ScaleDown, ScaleUp
 from holdfast.autoscaler.settings import Settings
 from holdfast.kernel import Event
+
+Action = TypeVar("Action", ScaleUp, ScaleDown)
 
 ALWAYS_TRUE: Final = "decision"
 """It says what was known and why nothing was done: it may stand beside any move, or alone."""
@@ -47,6 +49,30 @@ class Commit:
 
     def unexplained(self) -> Iterable[tuple[str, str]]:
         return [said for said in self._told if said not in self._explained and said[0] != ALWAYS_TRUE]
+
+
+def follow(
+    commit: Commit,
+    what: str,
+    was: Action | None,
+    now: Action | None,
+    *,
+    begun: Callable[[Commit, Action], None],
+    ended: Callable[[Commit, Action], None],
+    went_on: Callable[[Commit, Action, Action], None],
+) -> None:
+    """An action begins, goes on under its own name, and ends; which of these it is decides who judges it."""
+    if was is now:
+        return
+    if was is None:
+        if now is not None:
+            begun(commit, now)
+    elif now is None:
+        ended(commit, was)
+    elif was.action_id != now.action_id:
+        commit.accuse(f"{what} {was.action_id} became {now.action_id}")
+    elif was != now:
+        went_on(commit, was, now)
 
 
 def open_action(cluster: Cluster) -> ScaleUp | ScaleDown | None:

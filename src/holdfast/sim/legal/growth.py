@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Final
 
 from holdfast.autoscaler.record import Launch, LaunchStatus, ScaleUp
-from holdfast.sim.legal.commit import Commit, open_action
+from holdfast.sim.legal.commit import Commit, follow, open_action
 
 INTENDED, ANSWERED = LaunchStatus.INTENDED, LaunchStatus.ANSWERED
 REFUSED, ABANDONED = LaunchStatus.REFUSED, LaunchStatus.ABANDONED
@@ -32,17 +32,7 @@ ASKING: Final = ("beginScaleUp", "extendScaleUp", "retryScaleUp")
 
 def judge(commit: Commit) -> None:
     was, now = commit.before.scale_up, commit.after.scale_up
-    if was is now:
-        return
-    if was is None:
-        if now is not None:
-            _begun(commit, now)
-    elif now is None:
-        _ended(commit, was)
-    elif was.action_id != now.action_id:
-        commit.accuse(f"growth {was.action_id} became {now.action_id}")
-    elif was != now:
-        _went_on(commit, was, now)
+    follow(commit, "growth", was, now, begun=_begun, ended=_ended, went_on=_went_on)
 
 
 def _begun(commit: Commit, up: ScaleUp) -> None:

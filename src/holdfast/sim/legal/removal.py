@@ -3,7 +3,7 @@
 from typing import Final
 
 from holdfast.autoscaler.record import ScaleDown, Status
-from holdfast.sim.legal.commit import Commit, open_action
+from holdfast.sim.legal.commit import Commit, follow, open_action
 
 UNDECIDED: Final = (Status.PLANNED, Status.DRAINED)
 
@@ -22,17 +22,7 @@ WAYS: Final = {
 
 def judge(commit: Commit) -> None:
     was, now = commit.before.scale_down, commit.after.scale_down
-    if was is now:
-        return
-    if was is None:
-        if now is not None:
-            _begun(commit, now)
-    elif now is None:
-        _ended(commit, was)
-    elif was.action_id != now.action_id:
-        commit.accuse(f"removal {was.action_id} became {now.action_id}")
-    elif was != now:
-        _went_on(commit, was, now)
+    follow(commit, "removal", was, now, begun=_begun, ended=_ended, went_on=_went_on)
 
 
 def _begun(commit: Commit, down: ScaleDown) -> None:
