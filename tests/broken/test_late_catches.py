@@ -129,19 +129,11 @@ def test_growing_without(title: str) -> None:
     prove("variant", title, caught_by="a story")
 
 
-@pytest.mark.parametrize("title", CARRYING)
-def test_carrying_out_without(title: str) -> None:
-    changes, tell = CARRYING[title]
+@pytest.mark.parametrize("title", [*CARRYING, *TICKING])
+def test_a_shell_without(title: str) -> None:
+    module = carry_out if title in CARRYING else tick
+    changes, tell = {**CARRYING, **TICKING}[title]
 
-    assert tell(carry_out) == ""
-    assert tell(broken("holdfast.autoscaler.carry_out", changes))
-    prove("variant", title, caught_by="a story")
-
-
-@pytest.mark.parametrize("title", TICKING)
-def test_a_tick_without(title: str) -> None:
-    changes, tell = TICKING[title]
-
-    assert tell(tick) == ""
-    assert tell(broken("holdfast.autoscaler.tick", changes))
+    assert tell(module) == ""
+    assert tell(broken(module.__name__, changes))
     prove("variant", title, caught_by="a story")

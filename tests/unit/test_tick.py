@@ -15,23 +15,13 @@ from holdfast.cloud import Notice, NoticeKind, Offering, State
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Lock, Unknown, Versioned, Write
 from holdfast.sim.memory import MemoryItems
 from tests.unit.small_world import SmallWorld
+from tests.unit.test_carry_out import Clock
 from tests.workloads import SHAPES, ZONES, budget, instance, node, pod, settings
 
 NOW_S = 1_730_000_000.0
 AT_S = int(NOW_S)
 NOTICE = Notice("i-0", NoticeKind.INTERRUPTION, AT_S, AT_S + 120)
 TTL_S = settings().lock_ttl_s
-
-
-@dataclass
-class Clock:
-    at_s: float = NOW_S
-
-    def now_s(self) -> float:
-        return self.at_s
-
-    def sleep(self, seconds: float) -> None:
-        self.at_s += seconds
 
 
 @dataclass
@@ -83,7 +73,7 @@ class Bench:
     def __init__(
         self, world: SmallWorld, cluster: Cluster | None = None, *, made: Any = Autoscaler, **said: Any
     ) -> None:
-        self.clock, self.inbox, self.world = Clock(), Inbox(), world
+        self.clock, self.inbox, self.world = Clock(NOW_S), Inbox(), world
         self.store = Store(self.clock, self.inbox.log)
         if cluster is not None:
             self.write(cluster)
