@@ -20,8 +20,8 @@ from botocore.parsers import create_parser
 from holdfast.adapters.kubernetes.lists import Page
 from holdfast.autoscaler.ports import Cloud
 from holdfast.autoscaler.tick import Autoscaler
-from holdfast.autoscaler.workload import KubeNode, Pod
 from holdfast.cloud import Instance
+from holdfast.cloud.kubernetes import KubeNode, Pod
 from holdfast.lambda_handler import MODELS, wired_by
 
 os.environ["AWS_DATA_PATH"] = f"{sys.path[0]}/{MODELS}"

@@ -10,7 +10,8 @@ import msgspec
 
 from holdfast.autoscaler.see import Raw
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.autoscaler.workload import (
+from holdfast.cloud import Instance, Market, Shape, State
+from holdfast.cloud.kubernetes import (
     CORDON_FOUND,
     CORDON_OWNERS,
     INSTANCE_LABEL,
@@ -21,7 +22,6 @@ from holdfast.autoscaler.workload import (
     Pod,
     instance_id_of,
 )
-from holdfast.cloud import Instance, Market, Shape, State
 
 UNSCHEDULABLE = {
     "type": "PodScheduled",

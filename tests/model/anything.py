@@ -11,13 +11,8 @@ from holdfast.autoscaler.ports import (
     Drain,
     Drained,
     Effect,
-    Launched,
     LaunchInstances,
     Load,
-    Prices,
-    Refusal,
-    Refused,
-    Template,
     Terminate,
     Uncordon,
 )
@@ -43,7 +38,8 @@ from holdfast.autoscaler.record import (
 )
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.sight import Ghost, Need, Place, Sight, Worker
-from holdfast.cloud import Instance, Market, Notice, NoticeKind, Offering, State
+from holdfast.cloud import Instance, Market, Notice, NoticeKind, Offering, Prices, State
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template
 from holdfast.kernel import Busy, Happened, Outcome, Unknown
 
 NOW_S = 100_000

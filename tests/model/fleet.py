@@ -16,18 +16,15 @@ from holdfast.autoscaler.ports import (
     Drained,
     Effect,
     ForgetNotices,
-    Launched,
     LaunchInstances,
     Load,
     PrepareTemplate,
-    Refusal,
-    Refused,
-    Template,
     Terminate,
     Uncordon,
 )
 from holdfast.autoscaler.sight import Ghost, Need, Place, Sight, Worker
 from holdfast.cloud import ALIVE, Instance, Market, Notice, State
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template
 
 START_S = 100_000
 BOOT_S = 60

@@ -12,13 +12,12 @@ from holdfast.autoscaler.ports import (
     Effect,
     ForgetNotices,
     LaunchInstances,
-    Refusal,
-    Refused,
 )
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.cloud import Notice, NoticeKind, State
+from holdfast.cloud.launches import Refusal, Refused
 from holdfast.kernel import Do, Happened, Write
 from holdfast.sim.explore import Explored, Move, explore
 from holdfast.sim.interleave import IDLE, Doing, Hand, Rules, Seeing, Table, hand_moves

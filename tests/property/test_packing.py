@@ -6,11 +6,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.autoscaler.weighing.fit import Amount, Room, host_ports, misfit, refusal, requests_of
+from holdfast.autoscaler.weighing.fit import Room, host_ports, misfit, refusal
 from holdfast.autoscaler.weighing.opening import Candidate
 from holdfast.autoscaler.weighing.pack import Packed, homeless, pack
-from holdfast.autoscaler.weighing.quantity import cpu_m, whole
-from holdfast.autoscaler.workload import Pod, Taint
+from holdfast.cloud.kubernetes import Pod, Taint
+from holdfast.cloud.quantity import cpu_m, whole
+from holdfast.cloud.requests import Amount, requests_of
 from tests.workloads import pending
 
 ZONE = "topology.kubernetes.io/zone"

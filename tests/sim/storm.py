@@ -7,8 +7,8 @@ from typing import Any
 from holdfast.autoscaler import codec
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler
-from holdfast.autoscaler.workload import KubeNode
 from holdfast.cloud import Market, Notice, Offering, State
+from holdfast.cloud.kubernetes import KubeNode
 from holdfast.sim.cloud import Manners
 from holdfast.sim.limits import ItemLimits
 from holdfast.sim.machine import Machine

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.autoscaler.ports import Launched, Refusal, Refused
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool
 from holdfast.cloud import Market, NoticeKind, Offering, State
+from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import Busy
 from holdfast.sim.cloud import LISTED_AFTER_DEATH_S, NOTICE_S, Manners, SimCloud
 from holdfast.sim.machine import Ending, Machine

@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from holdfast.autoscaler.ports import Eviction
-from holdfast.autoscaler.workload import JOINING_TAINT, KubeNode, Taint, instance_id_of
 from holdfast.cloud import Market, Offering, State
+from holdfast.cloud.kubernetes import JOINING_TAINT, Eviction, KubeNode, Taint, instance_id_of
 from holdfast.kernel import Conflict
 from holdfast.sim.cluster import GIVEN_UP_S, SILENT_S, SimKubernetes
 from holdfast.sim.machine import Ending, Machine

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from holdfast.autoscaler.ports import Load, Template
+from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.sight import Need, Place, Sight, Worker
 from holdfast.cloud import Instance, Market, State
+from holdfast.cloud.launches import Template
 
 NOW_S = 1_730_000_000.0
 SETTINGS = Settings(pools=(Pool(instance_types=("m5.large", "m5a.large"), subnet_ids=("s-a", "s-b")),))

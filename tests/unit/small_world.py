@@ -6,12 +6,13 @@ from typing import Any
 
 from holdfast.adapters import assembly
 from holdfast.adapters.clock import SystemClock, new_id
-from holdfast.autoscaler.ports import Evicted, Eviction, Launched, Load, Prices, Refused, Template
+from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler
-from holdfast.autoscaler.workload import Budget, KubeNode, Pod
-from holdfast.cloud import Instance, Market, Offering, Shape
+from holdfast.cloud import Instance, Market, Offering, Prices, Shape
+from holdfast.cloud.kubernetes import Budget, Evicted, Eviction, KubeNode, Pod
+from holdfast.cloud.launches import Launched, Refused, Template
 from holdfast.kernel import HoldfastError
 from tests.workloads import SHAPES, ZONES, instance, node
 

@@ -19,13 +19,20 @@ from holdfast.autoscaler.ports import (
     Drain,
     Drained,
     Effect,
-    Evicted,
-    Eviction,
     Terminate,
     Uncordon,
 )
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.workload import CORDON_FOUND, JOINING_TAINT, Budget, KubeNode, Pod, cordon_owners
+from holdfast.cloud.kubernetes import (
+    CORDON_FOUND,
+    JOINING_TAINT,
+    Budget,
+    Evicted,
+    Eviction,
+    KubeNode,
+    Pod,
+    cordon_owners,
+)
 from holdfast.kernel import Busy, Conflict, Happened, Invalid, Outcome, Unknown
 from tests.workloads import budget, daemon, node, pod
 

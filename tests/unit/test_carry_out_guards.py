@@ -12,10 +12,7 @@ from holdfast.autoscaler.ports import (
     Drain,
     Drained,
     Effect,
-    Evicted,
-    Eviction,
     ForgetNotices,
-    Launched,
     LaunchInstances,
     PrepareTemplate,
     Terminate,
@@ -23,7 +20,8 @@ from holdfast.autoscaler.ports import (
 )
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import DrainRules, Pool
-from holdfast.autoscaler.workload import CORDON_OWNERS, KubeNode, cordon_owners
+from holdfast.cloud.kubernetes import CORDON_OWNERS, Evicted, Eviction, KubeNode, cordon_owners
+from holdfast.cloud.launches import Launched
 from holdfast.kernel import Busy, Conflict, Happened, HoldfastError, Outcome, Unknown
 from tests.unit.test_carry_out import NOW_S, Cluster, crew, do, drained
 from tests.unit.test_grow import row

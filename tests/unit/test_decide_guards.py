@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.autoscaler.decide import Grow, Hold, Shrink, book, is_idle, snapshot, stamp
 from holdfast.autoscaler.fleet import is_leaving, on_its_way, size, size_of_pool, unlisted
-from holdfast.autoscaler.ports import Load, Prices
+from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import (
     Cluster,
     Condemned,
@@ -18,7 +18,7 @@ from holdfast.autoscaler.record import (
 )
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.sight import Need, Worker
-from holdfast.cloud import Market, NoticeKind, Offering
+from holdfast.cloud import Market, NoticeKind, Offering, Prices
 from tests.unit.sights import NOW_S, SETTINGS, booting, sight, worker
 from tests.unit.test_decide import CALM, THREE, TWO, decided, grown, hold
 from tests.unit.test_grow import growing, row

@@ -9,8 +9,8 @@ from holdfast.autoscaler.fleet import on_its_way
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.see import Raw, see
 from holdfast.autoscaler.settings import Pool
-from holdfast.autoscaler.workload import Pod, Taint
 from holdfast.cloud import Shape, State
+from holdfast.cloud.kubernetes import Pod, Taint
 from tests.workloads import daemon, instance, node, pending, pod, raw, settings
 
 ZONE = "topology.kubernetes.io/zone"

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.autoscaler.drain import Rule, blockers, grace_s, is_healthy, remaining, to_evict, to_move
 from holdfast.autoscaler.settings import DrainRules
-from holdfast.autoscaler.workload import Budget, Pod
+from holdfast.cloud.kubernetes import Budget, Pod
 from tests.workloads import budget, daemon, pod
 
 SEED = DrainRules()

@@ -13,8 +13,8 @@ from holdfast.adapters.ec2 import Ec2Cloud, tags
 from holdfast.adapters.ec2.ending import AT_ONCE, terminate
 from holdfast.adapters.ec2.launching import run
 from holdfast.adapters.ec2.listing import control_plane_address, list_workers
-from holdfast.autoscaler.ports import Launched, Refusal, Refused, Template
 from holdfast.cloud import Instance, Market, State
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template
 from holdfast.kernel import Busy, Invalid, Unknown
 from tests.unit.test_ec2_requests import LAUNCH, POOL, SETTINGS
 

@@ -8,7 +8,7 @@ from botocore.parsers import ResponseParserError
 
 from holdfast.adapters.aws import Denied, Rejected, meaning_of, sorted_out
 from holdfast.adapters.ec2.launching import refusal, run
-from holdfast.autoscaler.ports import Refusal, Refused
+from holdfast.cloud.launches import Refusal, Refused
 from holdfast.kernel import Busy, HoldfastError, Invalid, Unknown
 
 RUN = "ec2:RunInstances"

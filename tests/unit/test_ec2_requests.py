@@ -14,10 +14,10 @@ from holdfast.adapters.ec2.console import KEPT, end_of_console, masked
 from holdfast.adapters.ec2.goods import shape_of
 from holdfast.adapters.ec2.launching import run, run_request
 from holdfast.adapters.ec2.templates import template_data, template_name
-from holdfast.autoscaler.ports import Refusal, Refused
 from holdfast.autoscaler.record import Launch, LaunchStatus
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud import Market
+from holdfast.cloud.launches import Refusal, Refused
 from holdfast.kernel import Invalid
 
 POOL = Pool(ami_id="ami-1", security_group_ids=("sg-1",), instance_profile="workers")

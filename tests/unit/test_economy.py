@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.autoscaler.ports import Effect, Launched, LaunchInstances, Prices, Refusal, Refused
+from holdfast.autoscaler.ports import Effect, LaunchInstances
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.workflow import workflow
-from holdfast.cloud import Market, Notice, NoticeKind, Offering
+from holdfast.cloud import Market, Notice, NoticeKind, Offering, Prices
+from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import Do, Happened, Outcome, Unknown, Write
 from holdfast.kernel.driver import settle_all
 from tests.model.fleet import World, fleet, later, noticed, perform, sight, taken_back

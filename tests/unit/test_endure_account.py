@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.workload import CORDON_OWNERS, JOINING_TAINT
+from holdfast.cloud.kubernetes import CORDON_OWNERS, JOINING_TAINT
 from holdfast.kernel import Event, Logged
 from tools.endure import account
 from tools.endure.books import Books, Machine

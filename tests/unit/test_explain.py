@@ -21,8 +21,8 @@ from holdfast.autoscaler.record import (
 from holdfast.autoscaler.report.explain import Explanation, NodeVerdict, explain
 from holdfast.autoscaler.see import Raw, see
 from holdfast.autoscaler.settings import Pool
-from holdfast.autoscaler.workload import Pod
 from holdfast.cloud import NoticeKind, State
+from holdfast.cloud.kubernetes import Pod
 from tests.workloads import ZONES, budget, daemon, instance, node, pending, pod, raw, settings
 
 NOW = 10_000.0

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.ports import Load, Prices
+from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Cluster, Doomed, ScaleUp, Spent
 from holdfast.autoscaler.report.explain import Explanation, explain
 from holdfast.autoscaler.report.explain_fleet import Condition
 from holdfast.autoscaler.see import Raw
-from holdfast.cloud import NoticeKind, Offering
+from holdfast.cloud import NoticeKind, Offering, Prices
 from tests.workloads import node, pending, pod, raw
 
 NOW = 10_000.0

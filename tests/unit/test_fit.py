@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.autoscaler.weighing.fit import Amount, Doubt, Room, amount_of, doubts, refusal, requests_of
-from holdfast.autoscaler.workload import Pod, Taint
+from holdfast.autoscaler.weighing.fit import Doubt, Room, doubts, refusal
+from holdfast.cloud.kubernetes import Pod, Taint
+from holdfast.cloud.requests import Amount, amount_of, requests_of
 from tests.workloads import pod
 
 GI = 1 << 30

@@ -1,6 +1,6 @@
 """Every figure that a monitor watches is there, and says what is so."""
 
-from holdfast.autoscaler.ports import Load, Prices
+from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import (
     Cluster,
     Condemned,
@@ -13,7 +13,7 @@ from holdfast.autoscaler.record import (
 from holdfast.autoscaler.report.gauges import STATES, counted, gauges, state_of
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight, Worker
-from holdfast.cloud import Instance, Market, NoticeKind, Offering, State
+from holdfast.cloud import Instance, Market, NoticeKind, Offering, Prices, State
 from holdfast.kernel import Event, Lock, Logged
 
 NOW = 10_000.0

@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler import answers, grow
-from holdfast.autoscaler.ports import (
-    Admit,
-    Launched,
-    LaunchInstances,
-    PrepareTemplate,
-    Refusal,
-    Refused,
-)
+from holdfast.autoscaler.ports import Admit, LaunchInstances, PrepareTemplate
 from holdfast.autoscaler.record import (
     Cluster,
     Condemned,
@@ -28,6 +21,7 @@ from holdfast.autoscaler.record import (
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Need, Sight
 from holdfast.cloud import Market, NoticeKind, State
+from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import Busy, Conflict, Do, Happened, Outcome, Unknown, Write
 from holdfast.kernel.write import EVENTS_MAX
 from tests.unit.sights import NOW_S, SETTINGS, booting, sight, worker

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler.answers import QUOTA_S
-from holdfast.autoscaler.ports import Launched, PrepareTemplate, Refusal, Refused
+from holdfast.autoscaler.ports import PrepareTemplate
 from holdfast.autoscaler.record import (
     READY,
     Condemned,
@@ -18,6 +18,7 @@ from holdfast.autoscaler.record import (
 )
 from holdfast.autoscaler.sight import Need
 from holdfast.cloud import NoticeKind, State
+from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import FREE, Do, Happened, Lock
 from holdfast.kernel.write import EVENTS_MAX
 from tests.unit.sights import NOW_S, SETTINGS, booting, sight, worker

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler.intend import intents, prepared, spent_lately, why_nowhere
-from holdfast.autoscaler.ports import Prices, Template
 from holdfast.autoscaler.record import Cluster, Doomed, Launch, Spent, Unavailable
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.sight import Need, Place, Sight, Worker
-from holdfast.cloud import Market, NoticeKind, Offering, State
+from holdfast.cloud import Market, NoticeKind, Offering, Prices, State
+from holdfast.cloud.launches import Template
 from tests.unit.sights import NOW_S, SETTINGS, sight, worker
 from tests.unit.test_grow import growing, row
 

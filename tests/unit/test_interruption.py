@@ -4,15 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from holdfast.autoscaler.ports import (
-    CordonNode,
-    Drain,
-    Drained,
-    Effect,
-    ForgetNotices,
-    Launched,
-    LaunchInstances,
-)
+from holdfast.autoscaler.ports import CordonNode, Drain, Drained, Effect, ForgetNotices, LaunchInstances
 from holdfast.autoscaler.record import (
     READY,
     UNNEEDED,
@@ -27,6 +19,7 @@ from holdfast.autoscaler.record import (
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import Notice, NoticeKind, State
+from holdfast.cloud.launches import Launched
 from holdfast.kernel import Do, Event, Happened, Write
 from tests.unit.sights import NOW_S, SETTINGS, sight, worker
 

@@ -8,7 +8,7 @@ import pytest
 from holdfast.adapters.kubernetes.client import JSON_PATCH
 from holdfast.adapters.kubernetes.meaning import Answer
 from holdfast.adapters.kubernetes.writes import is_another, meaning_of_eviction, node_patch
-from holdfast.autoscaler.ports import Eviction
+from holdfast.cloud.kubernetes import Eviction
 from holdfast.kernel import Busy, Conflict, HoldfastError, Unknown
 from tests.unit.kubernetes_stub import Said, saying
 from tests.unit.test_kubernetes_writes import BUDGET, CROWDED, NEEDS, OTHER, TERMINATING, TIRED, TWO, answer

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.adapters.kubernetes import MetricsServer, RequestsOnly
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.workload import KubeNode
+from holdfast.cloud.kubernetes import KubeNode
 from tests.unit.kubernetes_stub import Said, Stub, saying
 from tests.workloads import node, pod
 

@@ -7,8 +7,16 @@ import pytest
 
 from holdfast.adapters.kubernetes.meaning import Answer, Denied
 from holdfast.adapters.kubernetes.writes import eviction, meaning_of_eviction, node_patch
-from holdfast.autoscaler.ports import Evicted, Eviction
-from holdfast.autoscaler.workload import CORDON_FOUND, CORDON_OWNERS, KubeNode, Meta, NodeSpec, Taint
+from holdfast.cloud.kubernetes import (
+    CORDON_FOUND,
+    CORDON_OWNERS,
+    Evicted,
+    Eviction,
+    KubeNode,
+    Meta,
+    NodeSpec,
+    Taint,
+)
 from holdfast.kernel import Busy, Conflict, Invalid, Unknown
 from tests.unit.kubernetes_stub import Said, saying
 from tests.workloads import pod

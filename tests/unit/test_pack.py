@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler.sight import Need
-from holdfast.autoscaler.weighing.fit import Amount, Room
+from holdfast.autoscaler.weighing.fit import Room
 from holdfast.autoscaler.weighing.opening import Candidate
 from holdfast.autoscaler.weighing.pack import homeless, pack
-from holdfast.autoscaler.workload import Taint
+from holdfast.cloud.kubernetes import Taint
+from holdfast.cloud.requests import Amount
 from tests.unit.test_fit import DOUBTFUL
 from tests.workloads import pending, pod
 

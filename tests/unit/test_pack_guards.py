@@ -3,11 +3,12 @@
 from typing import Any
 
 from holdfast.autoscaler.weighing.alike import alike, largest_first
-from holdfast.autoscaler.weighing.fit import Amount, host_ports, requests_of, shortage
+from holdfast.autoscaler.weighing.fit import host_ports, shortage
 from holdfast.autoscaler.weighing.match import meets, tolerates
 from holdfast.autoscaler.weighing.opening import Candidate
 from holdfast.autoscaler.weighing.pack import homeless, pack
-from holdfast.autoscaler.workload import Requirement, Taint, Toleration
+from holdfast.cloud.kubernetes import Requirement, Taint, Toleration
+from holdfast.cloud.requests import Amount, requests_of
 from tests.unit.test_pack import APART, SAFE, ZONE, needs, pool, room, some
 from tests.workloads import pod
 

@@ -74,7 +74,7 @@ CHANGED = "import sys; sys.path[:0] = [sys.argv[1]]; import holdfast.cloud"
 
 
 def test_the_compiled_files_are_taken_at_their_word(unpacked: Path) -> None:
-    source = unpacked / "holdfast" / "cloud.py"
+    source = unpacked / "holdfast" / "cloud" / "__init__.py"
     before = source.read_text()
     source.write_text("raise SystemExit('compiled anew')")
     try:

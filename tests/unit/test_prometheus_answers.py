@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from holdfast.adapters.prometheus import Prometheus
-from holdfast.autoscaler.workload import Address, Condition, KubeNode, Meta, NodeStatus
+from holdfast.cloud.kubernetes import Address, Condition, KubeNode, Meta, NodeStatus
 from holdfast.kernel import Busy
 
 NOW_S = 1_000_000.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.autoscaler.weighing.quantity import cpu_m, memory, whole
+from holdfast.cloud.quantity import cpu_m, memory, whole
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import msgspec
 
 from holdfast.autoscaler.see import join, weigh
 from holdfast.autoscaler.settings import Pool
-from holdfast.autoscaler.weighing.fit import EPHEMERAL_STORAGE, Amount, Room
+from holdfast.autoscaler.weighing.fit import EPHEMERAL_STORAGE, Room
 from holdfast.autoscaler.weighing.opening import Candidate
 from holdfast.autoscaler.weighing.pack import homeless, pack
 from holdfast.autoscaler.weighing.rooms import (
@@ -21,8 +21,9 @@ from holdfast.autoscaler.weighing.rooms import (
     room_of,
 )
 from holdfast.autoscaler.weighing.weigh import Scales, is_unschedulable
-from holdfast.autoscaler.workload import instance_id_of, takes_pods
 from holdfast.cloud import Shape, State
+from holdfast.cloud.kubernetes import instance_id_of, takes_pods
+from holdfast.cloud.requests import Amount
 from tests.workloads import SHAPES, daemon, instance, node, pod, raw, settings
 
 GI = 1 << 30

@@ -8,8 +8,8 @@ import pytest
 from holdfast.autoscaler.see import Raw, join, see, weigh
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.sight import Ghost, Place, Worker
-from holdfast.autoscaler.workload import INSTANCE_LABEL, POOL_LABEL, Pod
 from holdfast.cloud import Notice, NoticeKind, State
+from holdfast.cloud.kubernetes import INSTANCE_LABEL, POOL_LABEL, Pod
 from tests.workloads import budget, daemon, instance, node, pending, pod, raw, settings
 
 ZONE = "topology.kubernetes.io/zone"

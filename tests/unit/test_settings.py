@@ -10,7 +10,7 @@ from holdfast.autoscaler.settings import check as check_settings
 from holdfast.autoscaler.settings import load as load_settings
 from holdfast.autoscaler.settings.load import ENVIRONMENT, InvalidSettings, Loaded, load
 from holdfast.autoscaler.settings.parse import KINDS
-from holdfast.autoscaler.workload import Taint
+from holdfast.cloud.kubernetes import Taint
 
 READY_TO_GROW = {"WORKER_AMI_ID": "ami-1", "WORKER_SUBNET_IDS": "subnet-a"}
 """Without these a warning says that the pool cannot grow."""

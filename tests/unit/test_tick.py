@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler.codec import CODEC, SUBJECT
-from holdfast.autoscaler.ports import Evicted, Eviction, Load, Prices
+from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Target
 from holdfast.autoscaler.tick import TROUBLES_MAX, Autoscaler, Ticked
-from holdfast.autoscaler.workload import Budget, KubeNode, Pod
-from holdfast.cloud import Notice, NoticeKind, Offering, State
+from holdfast.cloud import Notice, NoticeKind, Offering, Prices, State
+from holdfast.cloud.kubernetes import Budget, Evicted, Eviction, KubeNode, Pod
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Lock, Unknown, Versioned, Write
 from holdfast.sim.memory import MemoryItems
 from tests.unit.small_world import SmallWorld

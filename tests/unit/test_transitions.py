@@ -3,24 +3,13 @@
 from dataclasses import replace
 
 from holdfast.autoscaler.codec import encode
-from holdfast.autoscaler.ports import (
-    Admit,
-    Drain,
-    Drained,
-    Effect,
-    Launched,
-    LaunchInstances,
-    Load,
-    Refusal,
-    Refused,
-    Template,
-    Terminate,
-)
+from holdfast.autoscaler.ports import Admit, Drain, Drained, Effect, LaunchInstances, Load, Terminate
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.sight import Need, Place, Sight, Worker
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import Instance, Market, State
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template
 from holdfast.kernel import Do, Happened, Write
 from holdfast.kernel.item import Item
 

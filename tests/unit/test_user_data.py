@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.adapters.user_data import join_script, may_be_set_by_kubelet
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.autoscaler.workload import Taint
+from holdfast.cloud.kubernetes import Taint
 from holdfast.kernel import Invalid
 
 SETTINGS = Settings(

@@ -15,7 +15,6 @@ from holdfast.autoscaler.ports import (
     ForgetNotices,
     LaunchInstances,
     PrepareTemplate,
-    Template,
     Terminate,
 )
 from holdfast.autoscaler.record import (
@@ -38,6 +37,7 @@ from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.sight import Ghost, Place, Sight, Worker
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import Notice, NoticeKind, State
+from holdfast.cloud.launches import Template
 from holdfast.kernel import Do, Done, Event, Happened, Write
 from holdfast.kernel.write import EVENTS_MAX
 from tests.unit.sights import NOW_S, SETTINGS, booting, sight, worker

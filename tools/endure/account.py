@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from holdfast.autoscaler.workload import CORDON_OWNERS, JOINING_TAINT
+from holdfast.cloud.kubernetes import CORDON_OWNERS, JOINING_TAINT
 from holdfast.kernel import Logged
 from tools.endure.books import NEVER_S, Books
 

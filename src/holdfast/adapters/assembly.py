@@ -15,7 +15,7 @@ from holdfast.adapters.clock import SystemClock, new_id
 from holdfast.autoscaler.ports import ClusterStore, Inbox, Load, Metrics, Witness
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.tick import Autoscaler
-from holdfast.autoscaler.workload import KubeNode, Pod
+from holdfast.cloud.kubernetes import KubeNode, Pod
 from holdfast.kernel import Invalid, Outcome
 
 if TYPE_CHECKING:

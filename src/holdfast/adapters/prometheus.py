@@ -18,7 +18,7 @@ from typing import Final
 
 from holdfast.adapters.promql import TIMEOUT_S, NoAnswer, PromQl
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.workload import KubeNode, Pod
+from holdfast.cloud.kubernetes import KubeNode, Pod
 from holdfast.kernel import Busy
 
 SOURCE: Final = "prometheus"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.autoscaler.workload import INSTANCE_LABEL, JOINING_TAINT, POOL_LABEL, Taint
+from holdfast.cloud.kubernetes import INSTANCE_LABEL, JOINING_TAINT, POOL_LABEL, Taint
 from holdfast.kernel import Invalid
 
 PATIENCE_S: Final = 120

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from holdfast.autoscaler.ports import Launched, LaunchInstances, Refusal, Refused
+from holdfast.autoscaler.ports import LaunchInstances
 from holdfast.autoscaler.record import Cluster, Launch, LaunchStatus, ScaleUp, Unavailable
 from holdfast.autoscaler.settings import Settings
+from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import Event, Happened, Outcome, Write
 
 QUOTA_S = 1_800

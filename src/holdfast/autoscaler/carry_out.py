@@ -22,8 +22,6 @@ from holdfast.autoscaler.ports import (
     Drain,
     Drained,
     Effect,
-    Evicted,
-    Eviction,
     ForgetNotices,
     Inbox,
     Kubernetes,
@@ -34,11 +32,13 @@ from holdfast.autoscaler.ports import (
 )
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.weighing.budgets import Budgets
-from holdfast.autoscaler.workload import (
+from holdfast.cloud.kubernetes import (
     CORDON_FOUND,
     CORDON_OWNERS,
     JOINING_TAINT,
     Budget,
+    Evicted,
+    Eviction,
     KubeNode,
     Pod,
     cordon_owners,

@@ -10,14 +10,13 @@ from enum import StrEnum
 
 from holdfast.autoscaler.settings import DrainRules
 from holdfast.autoscaler.weighing.budgets import Budgets
-from holdfast.autoscaler.workload import DO_NOT_EVICT, Budget, Owner, Pod, Volume
+from holdfast.cloud.kubernetes import DO_NOT_EVICT, FINISHED, Budget, Owner, Pod, Volume
 
 MIRROR = "kubernetes.io/config.mirror"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 """The annotation that other autoscalers obey: pods that carry it are understood here too."""
 NODE_CRITICAL = "system-node-critical"
 CLUSTER_CRITICAL = "system-cluster-critical"
-FINISHED = frozenset({"Succeeded", "Failed"})
 
 
 class Rule(StrEnum):

@@ -6,14 +6,14 @@ Each effect names its fence: (a) idempotency key, (b) irrevocable with durable i
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 from holdfast.autoscaler.place import Node
 from holdfast.autoscaler.record import Cluster, Cordon, Launch
 from holdfast.autoscaler.settings import Pool
-from holdfast.autoscaler.workload import Budget, KubeNode, Pod
-from holdfast.cloud import Instance, Notice, Offering, Shape
+from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
+from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Pod
+from holdfast.cloud.launches import Launched, Refused, Template
 from holdfast.kernel import Repository
 
 
@@ -149,34 +149,6 @@ class Drained:
     """What the first of them waits for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launched:
-    """The instances behind a token, fewer than asked for if there was no more capacity."""
-
-    instance_ids: tuple[str, ...]
-
-
-class Refusal(StrEnum):
-    CAPACITY = "capacity"
-    """This offering has none; another may."""
-    QUOTA = "quota"
-    """The account may not have more in this market."""
-    EXISTED = "existed"
-    """It was launched under this token and is gone again."""
-    MISMATCH = "mismatch"
-    """The token was used for another request."""
-    REFUSED = "refused"
-    """Permission, parameters: asking elsewhere would not help."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """Certainly not launched."""
-
-    kind: Refusal
-    message: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What removing nodes needs to know of one look at the world, taken after the record was read."""
@@ -202,25 +174,6 @@ class Load:
     """The highest over the idle window, where the source has a history."""
     problem: str = ""
     source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A launch template version, and the digest of the settings that it was made from."""
-
-    template_id: str
-    version: int
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Dollars an hour, as far as they are known."""
-
-    of: Mapping[Offering, float]
-
-    def usd(self, offering: Offering) -> float | None:
-        return self.of.get(offering)
 
 
 class ClusterStore(Repository[Cluster], Protocol):
@@ -294,23 +247,6 @@ class Cloud(Protocol):
     def console(self, instance_id: str) -> str:
         """The end of what the machine printed when it booted.  Repeatable; may be empty."""
         ...
-
-
-class Eviction(StrEnum):
-    ACCEPTED = "accepted"
-    GONE = "gone"
-    """No such pod, or another one by that name."""
-    REFUSED = "refused"
-    """A budget does not allow it now."""
-    IMPOSSIBLE = "impossible"
-    """Two budgets on one pod: the API will never allow it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evicted:
-    outcome: Eviction
-    message: str = ""
-    retry_after_s: float = 0.0
 
 
 class Kubernetes(Protocol):

@@ -7,11 +7,12 @@ that belongs to none is not ours (the control plane, or somebody else's), but st
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from holdfast.autoscaler.ports import Load, Prices, Template
+from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import NOTHING_KNOWN, Ghost, Place, Sight, Worker
 from holdfast.autoscaler.weighing.weigh import Scales, is_control_plane
-from holdfast.autoscaler.workload import (
+from holdfast.cloud import ALIVE, Instance, Notice, Prices, Shape
+from holdfast.cloud.kubernetes import (
     INSTANCE_LABEL,
     POOL_LABEL,
     Budget,
@@ -21,7 +22,7 @@ from holdfast.autoscaler.workload import (
     instance_id_of,
     is_joining,
 )
-from holdfast.cloud import ALIVE, Instance, Notice, Shape
+from holdfast.cloud.launches import Template
 
 MANY = 2
 """A single node that is not ready is no sign of a wider trouble."""

@@ -7,8 +7,9 @@ a tick with nothing to do looks at 30,000 pods and weighs none of them.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from holdfast.autoscaler.ports import Load, Prices, Template
-from holdfast.cloud import ALIVE, Instance, Notice, Offering, State
+from holdfast.autoscaler.ports import Load
+from holdfast.cloud import ALIVE, Instance, Notice, Offering, Prices, State
+from holdfast.cloud.launches import Template
 
 NOTHING_KNOWN = Load(None, problem="nobody was asked")
 

@@ -11,25 +11,15 @@ from typing import Final
 from holdfast.autoscaler import thrift
 from holdfast.autoscaler.carry_out import Crew, Together, one_after_the_other
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.ports import (
-    Cloud,
-    ClusterStore,
-    Drain,
-    Effect,
-    Inbox,
-    Kubernetes,
-    Metrics,
-    Prices,
-    Witness,
-)
+from holdfast.autoscaler.ports import Cloud, ClusterStore, Drain, Effect, Inbox, Kubernetes, Metrics, Witness
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.report.foresee import in_words
 from holdfast.autoscaler.see import Raw, see
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.workflow import workflow
-from holdfast.autoscaler.workload import Budget, KubeNode, instance_id_of, is_joining, takes_pods
-from holdfast.cloud import ALIVE, Market, Notice, Offering
+from holdfast.cloud import ALIVE, Market, Notice, Offering, Prices
+from holdfast.cloud.kubernetes import Budget, KubeNode, instance_id_of, is_joining, takes_pods
 from holdfast.kernel import (
     Busy,
     Clock,

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.autoscaler.ports import Launched, Prices, Refusal, Refused, Template
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool
-from holdfast.cloud import ALIVE, Instance, Market, Notice, NoticeKind, Offering, Shape, State
+from holdfast.cloud import ALIVE, Instance, Market, Notice, NoticeKind, Offering, Prices, Shape, State
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template
 from holdfast.sim.limits import RUN_INSTANCES_PER_S, Bucket
 from holdfast.sim.machine import Ending, Machine
 from holdfast.sim.market import SHAPES, Wares

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from holdfast.autoscaler.ports import Evicted, Eviction
 from holdfast.autoscaler.settings import Pool
-from holdfast.autoscaler.workload import (
+from holdfast.cloud.kubernetes import (
     INSTANCE_LABEL,
     JOINING_TAINT,
     POOL_LABEL,
     Budget,
+    Evicted,
+    Eviction,
     KubeNode,
     Pod,
     Taint,

@@ -5,7 +5,7 @@ Each part is as small as its effect on draining and growing allows.
 
 from collections.abc import Iterable
 
-from holdfast.autoscaler.workload import (
+from holdfast.cloud.kubernetes import (
     Budget,
     BudgetSpec,
     BudgetStatus,

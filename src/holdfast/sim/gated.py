@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from holdfast.autoscaler.ports import Evicted, Inbox, Launched, Load, Metrics, Prices, Refused, Template
+from holdfast.autoscaler.ports import Inbox, Load, Metrics
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool
-from holdfast.autoscaler.workload import Budget, KubeNode, Pod
-from holdfast.cloud import Instance, Notice, Offering, Shape
+from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
+from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Pod
+from holdfast.cloud.launches import Launched, Refused, Template
 from holdfast.kernel import Busy, Unknown
 from holdfast.sim.cloud import SimCloud
 from holdfast.sim.cluster import SimKubernetes

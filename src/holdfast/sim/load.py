@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.workload import KubeNode, Pod
+from holdfast.cloud.kubernetes import KubeNode, Pod
 from holdfast.sim.cluster import SimKubernetes
 from holdfast.sim.pods import BudgetRule, Owned, SimNode, Workload
 from holdfast.sim.world import World

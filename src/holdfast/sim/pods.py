@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from holdfast.autoscaler.workload import (
+from holdfast.cloud.kubernetes import (
     DO_NOT_EVICT,
     Condition,
     Container,

@@ -10,7 +10,7 @@ import pytest
 from holdfast.adapters.ec2 import Ec2Cloud
 from holdfast.adapters.user_data import join_script
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.autoscaler.workload import Taint
+from holdfast.cloud.kubernetes import Taint
 from tests.real.autoscaler_ec2.supervisor import Supervisor
 from tests.real.autoscaler_ec2.world import World
 from tests.real.ec2.boot_site import Site

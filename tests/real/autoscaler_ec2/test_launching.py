@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.ports import Launched, Refusal, Refused
 from holdfast.cloud import Market
+from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import Busy, Unknown
 from tests.real.autoscaler_ec2.world import World
 

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.adapters.ec2.templates import template_name
 from holdfast.adapters.user_data import join_script
-from holdfast.autoscaler.ports import Refused
+from holdfast.cloud.launches import Refused
 from holdfast.kernel import Busy, Invalid, Unknown
 from tests.real.autoscaler_ec2.world import World
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.adapters.ec2 import Ec2Cloud, make_client
-from holdfast.autoscaler.ports import Launched
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud import Market
+from holdfast.cloud.launches import Launched
 from tests.real.ec2.account import Account
 
 TYPE = "m5.large"

@@ -11,8 +11,7 @@ from holdfast.adapters.kubernetes import CALLS, Call, Denied, KubernetesApi, Met
 from holdfast.adapters.kubernetes.calls import REVIEW_ACCESS
 from holdfast.adapters.kubernetes.client import Access, Client
 from holdfast.adapters.kubernetes.trust import authority
-from holdfast.autoscaler.ports import Eviction
-from holdfast.autoscaler.workload import KubeNode, Meta, Pod
+from holdfast.cloud.kubernetes import Eviction, KubeNode, Meta, Pod
 from tests.real.cluster import manifest
 from tests.real.cluster.corner import Corner
 from tests.real.traces import wait_until

@@ -13,7 +13,7 @@ from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.drain import Rule
 from holdfast.autoscaler.record import Skip
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.workload import DO_NOT_EVICT
+from holdfast.cloud.kubernetes import DO_NOT_EVICT
 from holdfast.kernel import Event, Write
 from tests.real.command_line.shell import DEADLINE_S, Shell
 from tools.parts.cluster import Cluster

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from holdfast.adapters.kubernetes import KubernetesApi
-from holdfast.autoscaler.workload import CORDON_OWNERS, KubeNode, Pod
+from holdfast.cloud.kubernetes import CORDON_OWNERS, KubeNode, Pod
 from holdfast.kernel import Conflict
 from tests.real.cluster.corner import Corner
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from holdfast.adapters.kubernetes import KubernetesApi
-from holdfast.autoscaler.workload import CORDON_FOUND, CORDON_OWNERS, JOINING_TAINT, KubeNode, Taint
+from holdfast.cloud.kubernetes import CORDON_FOUND, CORDON_OWNERS, JOINING_TAINT, KubeNode, Taint
 from holdfast.kernel import Conflict
 from tests.real.cluster.corner import Corner
 from tests.real.kubernetes.seeing import changed, cordoned, node_of, raw

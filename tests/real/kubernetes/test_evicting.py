@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 
 from holdfast.adapters.kubernetes import KubernetesApi
-from holdfast.autoscaler.ports import Eviction
+from holdfast.cloud.kubernetes import Eviction
 from tests.real.cluster.corner import Corner
 from tests.real.kubernetes.seeing import node_of, pod_of, raw, with_uid
 from tests.real.traces import processes_naming

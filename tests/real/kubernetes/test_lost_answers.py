@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.adapters.kubernetes import KubernetesApi
-from holdfast.autoscaler.ports import Eviction
+from holdfast.cloud.kubernetes import Eviction
 from holdfast.kernel import Busy, Conflict, Unknown
 from holdfast.sim.proxy import HALF_ANSWER, RESET_AFTER, RESET_BEFORE, Fate, black_hole
 from tests.real.cluster.corner import Corner

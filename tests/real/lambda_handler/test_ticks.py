@@ -2,7 +2,7 @@
 
 import re
 
-from holdfast.autoscaler.workload import INSTANCE_LABEL, JOINING_TAINT
+from holdfast.cloud.kubernetes import INSTANCE_LABEL, JOINING_TAINT
 from tests.real.lambda_handler.lab import SCHEDULED, Lab, lines
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.adapters.prometheus import Prometheus as Adapter
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.workload import KubeNode
+from holdfast.cloud.kubernetes import KubeNode
 from tests.real.presence import present
 from tests.real.prometheus.kubernetes_lists import TOKEN, Lists, serving
 from tests.real.prometheus.watching import WINDOW_S, watching

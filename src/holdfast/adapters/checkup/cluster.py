@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.adapters.checkup.check import Check, failed, tried
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.workload import KubeNode, instance_id_of
+from holdfast.cloud.kubernetes import KubeNode, instance_id_of
 from holdfast.kernel import HoldfastError
 
 if TYPE_CHECKING:

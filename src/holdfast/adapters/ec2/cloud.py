@@ -8,10 +8,10 @@ from holdfast.adapters import user_data as scripts
 from holdfast.adapters.ec2 import console, ending, launching, listing
 from holdfast.adapters.ec2.goods import Goods
 from holdfast.adapters.ec2.templates import Templates, UserData
-from holdfast.autoscaler.ports import Launched, Prices, Refusal, Refused, Template
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.cloud import Instance, Offering, Shape
+from holdfast.cloud import Instance, Offering, Prices, Shape
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client

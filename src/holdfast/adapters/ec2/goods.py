@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from holdfast.adapters.aws import sorted_out
-from holdfast.autoscaler.ports import Prices
 from holdfast.autoscaler.settings import Settings
-from holdfast.cloud import Market, Offering, Shape
+from holdfast.cloud import Market, Offering, Prices, Shape
 from holdfast.kernel import Invalid
 
 if TYPE_CHECKING:

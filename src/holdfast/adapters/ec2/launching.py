@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.adapters.aws import Denied, Rejected, sorted_out
 from holdfast.adapters.ec2 import tags
-from holdfast.autoscaler.ports import Launched, Refusal, Refused
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud import LEAVING, Market
+from holdfast.cloud.launches import Launched, Refusal, Refused
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.adapters.aws import Rejected, sorted_out
 from holdfast.adapters.ec2 import tags
-from holdfast.autoscaler.ports import Template
 from holdfast.autoscaler.settings import Pool, Settings
+from holdfast.cloud.launches import Template
 from holdfast.kernel import Invalid
 
 if TYPE_CHECKING:

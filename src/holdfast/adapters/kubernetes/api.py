@@ -28,9 +28,8 @@ from holdfast.adapters.kubernetes.writes import (
     meaning_of_eviction,
     node_patch,
 )
-from holdfast.autoscaler.ports import Evicted
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.workload import Budget, KubeNode, Pod
+from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Pod
 from holdfast.kernel import Conflict, Unknown
 
 NODES = "/api/v1/nodes"

@@ -12,7 +12,7 @@ import msgspec
 from holdfast.adapters.kubernetes.calls import Call
 from holdfast.adapters.kubernetes.client import NO_QUERY, Client
 from holdfast.adapters.kubernetes.meaning import refusal, status_of
-from holdfast.autoscaler.workload import Value
+from holdfast.cloud.kubernetes import Value
 from holdfast.kernel import Busy, Invalid
 
 CHUNK = 500

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from holdfast.adapters.kubernetes.calls import Call
-from holdfast.autoscaler.workload import Value
+from holdfast.cloud.kubernetes import Value
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Unknown
 
 TEXT_MAX = 300

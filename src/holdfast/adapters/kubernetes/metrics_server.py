@@ -10,8 +10,8 @@ from holdfast.adapters.kubernetes.calls import LIST_NODE_METRICS
 from holdfast.adapters.kubernetes.client import Client
 from holdfast.adapters.kubernetes.lists import decoded
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.weighing.quantity import cpu_m
-from holdfast.autoscaler.workload import KubeNode, Meta, Pod, Value
+from holdfast.cloud.kubernetes import KubeNode, Meta, Pod, Value
+from holdfast.cloud.quantity import cpu_m
 from holdfast.kernel import HoldfastError
 
 PATH = "/apis/metrics.k8s.io/v1beta1/nodes"

@@ -8,7 +8,7 @@ import msgspec
 from holdfast.adapters.kubernetes.calls import CALLS, REVIEW_ACCESS, Call
 from holdfast.adapters.kubernetes.client import Client
 from holdfast.adapters.kubernetes.lists import decoded
-from holdfast.autoscaler.workload import Value
+from holdfast.cloud.kubernetes import Value
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from holdfast.autoscaler.drain import FINISHED
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.weighing.fit import requests_of
-from holdfast.autoscaler.weighing.quantity import cpu_m
-from holdfast.autoscaler.workload import KubeNode, Pod
+from holdfast.cloud.kubernetes import FINISHED, KubeNode, Pod
+from holdfast.cloud.quantity import cpu_m
+from holdfast.cloud.requests import requests_of
 
 SOURCE = "requests"
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from holdfast.adapters.kubernetes.calls import EVICT_POD
 from holdfast.adapters.kubernetes.meaning import Answer, is_lack_of_rights, refusal, status_of
-from holdfast.autoscaler.ports import Evicted, Eviction
-from holdfast.autoscaler.workload import CORDON_FOUND, CORDON_OWNERS, KubeNode, Pod
+from holdfast.cloud.kubernetes import CORDON_FOUND, CORDON_OWNERS, Evicted, Eviction, KubeNode, Pod
 
 OUR_ANNOTATIONS = (CORDON_OWNERS, CORDON_FOUND)
 ANNOTATIONS, TAINTS = "/metadata/annotations", "/spec/taints"

@@ -17,8 +17,8 @@ from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Ghost, Sight, Worker
 from holdfast.autoscaler.weighing import stays
 from holdfast.autoscaler.weighing.weigh import Scales, is_control_plane
-from holdfast.autoscaler.workload import KubeNode
 from holdfast.cloud import ALIVE
+from holdfast.cloud.kubernetes import KubeNode
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.autoscaler.drain import FINISHED, controller_of, is_daemon
+from holdfast.autoscaler.drain import controller_of, is_daemon
 from holdfast.autoscaler.weighing.fit import Room, out_of_our_hands
 from holdfast.autoscaler.weighing.pack import Fate, Packed
 from holdfast.autoscaler.weighing.weigh import Scales, is_unschedulable
-from holdfast.autoscaler.workload import Pod
+from holdfast.cloud.kubernetes import FINISHED, Pod
 
 NAMED_MAX = 5
 

@@ -8,7 +8,7 @@ seeds call otherwise.  `check_settings` says what must hold, `load_settings` rea
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from holdfast.autoscaler.workload import Taint
+from holdfast.cloud.kubernetes import Taint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from holdfast.autoscaler.workload import Taint
+from holdfast.cloud.kubernetes import Taint
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
 TAINT = re.compile(r"(?P<key>[^=:\s]+)(=(?P<value>[^=:\s]*))?:(?P<effect>\w+)")

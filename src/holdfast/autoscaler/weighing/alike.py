@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import msgspec
 
 from holdfast.autoscaler.weighing.fit import (
-    Amount,
     Doubt,
     Room,
     doubts,
@@ -14,9 +13,9 @@ from holdfast.autoscaler.weighing.fit import (
     host_ports,
     is_vouched_for,
     misfit,
-    requests_of,
 )
-from holdfast.autoscaler.workload import Pod
+from holdfast.cloud.kubernetes import Pod
+from holdfast.cloud.requests import Amount, requests_of
 
 _encode = msgspec.msgpack.Encoder().encode
 

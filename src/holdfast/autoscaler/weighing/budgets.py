@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from holdfast.autoscaler.weighing.match import selects_pod
-from holdfast.autoscaler.workload import Budget, Pod
+from holdfast.cloud.kubernetes import Budget, Pod
 
 
 class Budgets:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from holdfast.autoscaler.workload import (
+from holdfast.cloud.kubernetes import (
     LabelSelector,
     NodeSelector,
     Requirement,

@@ -11,7 +11,7 @@ from holdfast.autoscaler.sight import Need
 from holdfast.autoscaler.weighing.alike import Alike, Filling, Fillings, Placed, alike, fill, largest_first
 from holdfast.autoscaler.weighing.fit import Room, is_vouched_for, misfit, shortage
 from holdfast.autoscaler.weighing.opening import Candidate, Pool, in_order
-from holdfast.autoscaler.workload import Pod
+from holdfast.cloud.kubernetes import Pod
 
 
 @dataclass(frozen=True, slots=True)

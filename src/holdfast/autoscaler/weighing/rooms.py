@@ -12,20 +12,13 @@ from functools import reduce
 
 from msgspec import structs
 
-from holdfast.autoscaler.drain import FINISHED, controller_of, is_daemon, remaining
+from holdfast.autoscaler.drain import controller_of, is_daemon, remaining
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.autoscaler.weighing.fit import (
-    EPHEMERAL_STORAGE,
-    Amount,
-    Room,
-    amount_of,
-    host_ports,
-    requests_of,
-    unmatched,
-)
+from holdfast.autoscaler.weighing.fit import EPHEMERAL_STORAGE, Room, host_ports, unmatched
 from holdfast.autoscaler.weighing.opening import Candidate
-from holdfast.autoscaler.workload import POOL_LABEL, KubeNode, NodeSelector, Pod, SelectorTerm
 from holdfast.cloud import Instance, Shape
+from holdfast.cloud.kubernetes import FINISHED, POOL_LABEL, KubeNode, NodeSelector, Pod, SelectorTerm
+from holdfast.cloud.requests import Amount, amount_of, requests_of
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"

@@ -17,8 +17,8 @@ from holdfast.autoscaler.weighing.fit import Room
 from holdfast.autoscaler.weighing.opening import Candidate
 from holdfast.autoscaler.weighing.pack import Packed, homeless, pack
 from holdfast.autoscaler.weighing.rooms import Known, candidate, daemons, room_of
-from holdfast.autoscaler.workload import CORDON_FOUND, Budget, KubeNode, Pod, cordon_owners
 from holdfast.cloud import Shape
+from holdfast.cloud.kubernetes import CORDON_FOUND, Budget, KubeNode, Pod, cordon_owners
 
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 

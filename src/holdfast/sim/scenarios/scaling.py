@@ -16,8 +16,8 @@ from holdfast.autoscaler.report.foresee import foresee
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.tick import Autoscaler
-from holdfast.autoscaler.workload import Taint, cordon_owners
 from holdfast.cloud import Market, Notice, NoticeKind, Offering, State
+from holdfast.cloud.kubernetes import Taint, cordon_owners
 from holdfast.kernel import Logged, Versioned, Write
 from holdfast.sim.cloud import Manners, SimCloud
 from holdfast.sim.cluster import SimKubernetes

@@ -10,8 +10,8 @@ from typing import Final
 
 from holdfast.autoscaler.record import Cluster, Doomed, LaunchStatus, ScaleDown, ScaleUp
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.workload import JOINING_TAINT, KubeNode, cordon_owners
 from holdfast.cloud import NoticeKind
+from holdfast.cloud.kubernetes import JOINING_TAINT, KubeNode, cordon_owners
 from holdfast.kernel import Versioned, Write
 from holdfast.sim.cloud import Entry, SimCloud
 from holdfast.sim.cluster import SimKubernetes

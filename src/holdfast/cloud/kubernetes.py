@@ -5,6 +5,8 @@ nothing is copied.  `gc=False`: they hold no cycles, and the collector need not 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -210,6 +212,26 @@ class Budget(Value, frozen=True):
     spec: BudgetSpec = BudgetSpec()
     status: BudgetStatus = BudgetStatus()
 
+
+class Eviction(StrEnum):
+    ACCEPTED = "accepted"
+    GONE = "gone"
+    """No such pod, or another one by that name."""
+    REFUSED = "refused"
+    """A budget does not allow it now."""
+    IMPOSSIBLE = "impossible"
+    """Two budgets on one pod: the API will never allow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    outcome: Eviction
+    message: str = ""
+    retry_after_s: float = 0.0
+
+
+FINISHED = frozenset({"Succeeded", "Failed"})
+"""Phases of a pod that has run to its end."""
 
 CORDON_OWNERS = "holdfast.dev/cordon-owners"
 """Annotation: the actions that want this node left alone, separated by commas."""

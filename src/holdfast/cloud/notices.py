@@ -1,0 +1,28 @@
+"""What the cloud says of a machine that will leave, or has left."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class NoticeKind(StrEnum):
+    INTERRUPTION = "interruption"
+    """It will be taken back at the deadline."""
+    REBALANCE = "rebalance"
+    """A hint that it may be taken back before long."""
+    GONE = "gone"
+    """It is shutting down or worse, whoever did it."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Notice:
+    """The cloud says that a machine will leave, or has left."""
+
+    instance_id: str
+    kind: NoticeKind
+    at_s: int
+    deadline_s: int = 0
+
+    @property
+    def key(self) -> str:
+        """The same for every copy of one notice, however it arrives."""
+        return f"{self.instance_id}#{self.kind}"
