@@ -157,7 +157,9 @@ def _key(table: Here, numbers: Numbers, saw: dict[int, Sight]) -> Hashable:
 def _key_of(hand: Hand, numbers: Numbers, saw: dict[int, Sight]) -> tuple[int, ...]:
     """Who condemns makes a difference by what it saw."""
     if isinstance(hand.ahead, Write):
-        return (numbers(hand.found), numbers(hand.ahead), numbers(_seen_alive(hand.ahead, saw)))
+        writes = [step for step in (hand.ahead, *hand.then) if isinstance(step, Write)]
+        seen = (numbers(_seen_alive(write, saw)) for write in writes)
+        return (numbers(hand.found), numbers(hand.ahead), *map(numbers, hand.then), *seen)
     news = (one for pair in hand.news for one in pair)
     return (numbers(hand.found), numbers(hand.ahead), *(numbers(one) for one in news))
 
@@ -247,9 +249,9 @@ def _sleep(table: Here) -> Move[Here]:
 
 
 def _overslept(hand: Hand) -> Hand:
-    """Evictions and admissions fence themselves by time; a cordon does not."""
+    """Evictions and admissions fence themselves by time; a cordon does not.  An old look is not reused."""
     if not isinstance(hand.ahead, Do):
-        return hand
+        return replace(hand, then=()) if hand.then else hand
     left: list[Effect] = []
     for effect in hand.ahead.effects:
         if isinstance(effect, Drain):

@@ -125,8 +125,8 @@ def told_apart(whole: Whole) -> Whole:
         write = whole.settle(cluster, effect, outcome, now_s)  # type: ignore[arg-type]
         return Write(_bare(write.value), write.events) if write else None
 
-    make: Callable[..., Whole] = Workflow
-    return make(step, settle)
+    make: Callable[..., Whole] = replace
+    return make(whole, step=step, settle=settle)
 
 
 def _bare(cluster: Cluster) -> Cluster:

@@ -1,11 +1,11 @@
 """What was seen or thought through once need not be again: the same questions come up in many schedules."""
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.workflow import Ahead
-from holdfast.kernel import Workflow
 from tests.model.fleet import Machine, World, sight
 from tests.model.quiet import Whole
 
@@ -58,4 +58,4 @@ def remembering(whole: Whole, numbers: Numbers, saw: dict[int, Sight] | None = N
                 saw[id(known[1])] = seen
         return known[1]
 
-    return Workflow(step, whole.settle)
+    return replace(whole, step=step)

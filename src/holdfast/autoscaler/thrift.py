@@ -3,12 +3,15 @@
 For thrift, never for safety: every test of interleavings runs without it.
 """
 
+from dataclasses import replace
+
 from holdfast.autoscaler.interruption import still_to_do
 from holdfast.autoscaler.ports import Effect
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.workflow import NEXT_LOOK_S, Ahead
 from holdfast.kernel import FREE, Do, Event, Lock, Wait, Workflow, Write
+from holdfast.kernel.write import EVENTS_MAX
 
 URGENT_S = 30
 """While a deadline runs, a lock counts for no longer than this since it was renewed."""
@@ -25,6 +28,8 @@ def locked(
 
     def step(cluster: Cluster, sight: Sight, now_s: float) -> Ahead:
         ahead = whole.step(cluster, sight, now_s)
+        if isinstance(ahead, Write):
+            return _taken_with(ahead, cluster, owner, now_s, ttl_s)
         if not isinstance(ahead, Do):
             return ahead
         urgent = still_to_do(cluster, sight)
@@ -37,7 +42,18 @@ def locked(
             return ahead
         return take(cluster, owner, now_s, ttl_s)
 
-    return Workflow(step, whole.settle)
+    return replace(whole, step=step)
+
+
+def _taken_with(
+    write: Write[Cluster], cluster: Cluster, owner: str, now_s: float, ttl_s: float
+) -> Write[Cluster]:
+    """A write that begins an action takes the lock in the same commit: its effects come next."""
+    begins = write.value.scaling_in_progress and not cluster.scaling_in_progress
+    if not begins or cluster.lock.owner or len(write.events) == EVENTS_MAX:
+        return write
+    taken = take(write.value, owner, now_s, ttl_s)
+    return Write(taken.value, (*write.events, *taken.events))
 
 
 def is_held(cluster: Cluster, owner: str, now_s: float, *, ttl_s: float, urgent: bool) -> bool:

@@ -5,7 +5,7 @@ stops cleanly inside it.  Ticks may overlap, repeat and die anywhere.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from holdfast.autoscaler import thrift
@@ -17,7 +17,7 @@ from holdfast.autoscaler.report.foresee import in_words
 from holdfast.autoscaler.see import Raw, see
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
-from holdfast.autoscaler.workflow import workflow
+from holdfast.autoscaler.workflow import Ahead, workflow
 from holdfast.cloud import ALIVE, Market, Notice, Offering, Prices
 from holdfast.cloud.kubernetes import Budget, KubeNode, instance_id_of, is_joining, takes_pods
 from holdfast.kernel import (
@@ -40,6 +40,8 @@ from holdfast.kernel import (
 
 TROUBLES_MAX: Final = 6
 """So often in a row may the store or the world be busy before a tick leaves it to the next one."""
+PAUSE_ROUNDS_MAX: Final = 3
+"""The pause between two rounds of a drain grows to so many times AFTER_CORDON_SEC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +183,11 @@ class _Turn:
             new_id=a.new_id,
             dice=a.dice,
         )
-        whole = workflow(a.settings)
-        self._workflow: Workflow[Cluster, Sight, Effect] = thrift.locked(
-            whole, owner=me, ttl_s=a.settings.lock_ttl_s
-        )
+        locked = thrift.locked(workflow(a.settings), owner=me, ttl_s=a.settings.lock_ttl_s)
+        self._workflow: Workflow[Cluster, Sight, Effect] = replace(locked, step=self._step)
+        self._locked_step = locked.step
+        self._stepped: Ahead | None = None
+        """What the last step asked for."""
         self._steps: list[str] = []
         self._commits = 0
         self.held = False
@@ -195,7 +198,7 @@ class _Turn:
         self._sight: Sight | None = None
 
     def run(self) -> Ticked:
-        troubles, trouble = 0, ""
+        troubles, trouble, rounds = 0, "", 0
         while not self.is_late():
             told = self._commits
             try:
@@ -213,10 +216,11 @@ class _Turn:
                 return self.ended("idle", self._known.hold_reason)
             if isinstance(ahead, Wait):
                 return self.ended("waiting", ahead.why, ahead.until_s)
-            self._tell(ahead)
-            if isinstance(ahead, Do) and (self._commits == told or _drains(ahead)):
-                # Pods need time to leave, and a scheduler to see a cordon.
-                self._rest(self._auto.settings.after_cordon_s)
+            if isinstance(ahead, Do):
+                self._tell(ahead)
+                rounds = 1 if self._commits > told else rounds + 1
+                if self._commits == told or _drains(ahead):
+                    self._rest(_pause_s(ahead, self._auto.settings.after_cordon_s, rounds))
         # Time that was spent on calls that fail is no work: somebody must hear of it.
         return self.ended("busy", trouble) if trouble else self.ended("out of time", "the next tick goes on")
 
@@ -268,9 +272,17 @@ class _Turn:
         self.held = self.held or found.value.lock.owner == self._me
         return found
 
+    def _step(self, cluster: Cluster, sight: Sight, now_s: float) -> Ahead:
+        self._stepped = self._locked_step(cluster, sight, now_s)
+        return self._stepped
+
     def _commit(self, found: Versioned[Cluster], write: Write[Cluster], commit_id: str) -> Versioned[Cluster]:
         self._commits += 1
-        return self._auto.store.commit(SUBJECT, found, write, commit_id)
+        done = self._auto.store.commit(SUBJECT, found, write, commit_id)
+        self._known = done.value
+        if write is self._stepped:
+            self._tell(write)
+        return done
 
     def _look(self) -> Sight:
         raw = self._auto.look(self._me)
@@ -287,6 +299,13 @@ class _Turn:
 
     def _rest(self, seconds: float) -> None:
         self._auto.clock.sleep(max(0.0, min(seconds, self._until_s - self._auto.clock.now_s())))
+
+
+def _pause_s(ahead: Do[Effect], after_cordon_s: float, rounds: int) -> float:
+    """Pods need time to leave, and a scheduler to see a cordon.  Longer with each round that changed nothing,
+    because every round looks at everything; but not while a deadline runs."""
+    hurried = any(isinstance(effect, Drain) and effect.deadline_s for effect in ahead.effects)
+    return after_cordon_s * (1 if hurried else min(rounds, PAUSE_ROUNDS_MAX))
 
 
 def _drains(ahead: Do[Effect]) -> bool:

@@ -23,7 +23,7 @@ from holdfast.autoscaler.decide import (
 from holdfast.autoscaler.fleet import serving
 from holdfast.autoscaler.intend import HOUR_S
 from holdfast.autoscaler.place import Node
-from holdfast.autoscaler.ports import Drain, Effect, LaunchInstances, Seen
+from holdfast.autoscaler.ports import Drain, Effect, ForgetNotices, LaunchInstances, PrepareTemplate, Seen
 from holdfast.autoscaler.record import Cluster, Status
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
@@ -33,6 +33,8 @@ Ahead = Write[Cluster] | Do[Effect] | Wait | Done
 
 NEXT_LOOK_S = 15
 """How soon to look again while something is on its way."""
+REUSE_S = 15
+"""For so long the steps after an own commit may rest on one look."""
 
 
 def workflow(settings: Settings) -> Workflow[Cluster, Sight, Effect]:
@@ -41,7 +43,15 @@ def workflow(settings: Settings) -> Workflow[Cluster, Sight, Effect]:
     return Workflow(
         step=lambda cluster, sight, now_s: ahead(_recalled(cluster, settings, now_s), sight, settings, now_s),
         settle=lambda cluster, effect, outcome, now_s: settle(cluster, effect, outcome, settings, now_s),
+        reuse_s=REUSE_S,
+        by_record=follows_from_record,
     )
+
+
+def follows_from_record(effect: Effect) -> bool:
+    """What the record names whole: no look makes it right or wrong.  Whatever takes a node out of service or
+    opens one is looked at anew first."""
+    return isinstance(effect, LaunchInstances | PrepareTemplate | ForgetNotices)
 
 
 def step(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Ahead:

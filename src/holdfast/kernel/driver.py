@@ -6,6 +6,9 @@ Rule 2: an intention that may be carried out late is written down first.
 Rule 3: what happened is noted on whatever the record has become meanwhile.  A lost race
         loses the write, not the news.
 Rule 4: a lost answer is resolved by looking for our commit id, never by guessing.
+Rule 5: after its own commit a turn may go on with the look that it has, if the workflow says so:
+        another's commit in between makes the next one a Conflict.  What is carried out on such a
+        look must follow from the record alone; everything else ends the turn, and is looked at anew.
 
 `turn` is the loop as a generator: it yields each call it wants made and is sent the
 answer.  `advance` makes the calls in plain synchronous code, `advance_async` from a
@@ -38,37 +41,57 @@ Turn = Generator[Call, Any, Ahead[Record, Effect]]
 
 
 def turn(workflow: Workflow[Record, Seen, Effect], new_id: NewId, dice: Dice) -> Turn[Record, Effect]:
-    """Take one step, and say which."""
-    found: Versioned[Record] = yield "read", ()
+    """Take a step, and those that follow its commits on the same look; say which was the last."""
+    found: Versioned[Record] | None = yield "read", ()
+    asked_s: float = yield "now_s", ()
     seen: Seen = yield "look", ()
     now_s: float = yield "now_s", ()
+    assert found is not None
     ahead = workflow.step(found.value, seen, now_s)
-    if isinstance(ahead, Write):
-        yield from _commit(found, ahead, new_id())
-    elif isinstance(ahead, Do):
-        outcomes: Sequence[Outcome] = yield "perform", (ahead.effects,)
-        news = list(zip(ahead.effects, outcomes, strict=True))
-        unnoted: Busy | None = None
-        while news:
-            try:
-                news = news[(yield from _note(workflow, news, new_id, dice)) :]
-            except Busy as busy:
-                unnoted, news = busy, news[1:]  # the news of the other effects must not be lost with it
-        if unnoted is not None:
-            raise unnoted
+    while isinstance(ahead, Write):
+        found = yield from _commit(found, ahead, new_id())
+        now_s = yield "now_s", ()
+        if found is None or now_s - asked_s >= workflow.reuse_s:
+            return ahead
+        following = workflow.step(found.value, seen, now_s)
+        if isinstance(following, Do) and not all(map(workflow.by_record, following.effects)):
+            return ahead
+        ahead = following
+    if isinstance(ahead, Do):
+        yield from _perform(workflow, ahead, new_id, dice)
     return ahead
 
 
-def _commit(found: Versioned[Record], write: Write[Record], commit_id: str) -> Generator[Call, Any, None]:
-    """Commit; after a lost answer, say whose version it became."""
+def _perform(
+    workflow: Workflow[Record, Seen, Effect], ahead: Do[Effect], new_id: NewId, dice: Dice
+) -> Generator[Call, Any, None]:
+    """Carry the effects out, and note what became of each."""
+    outcomes: Sequence[Outcome] = yield "perform", (ahead.effects,)
+    news = list(zip(ahead.effects, outcomes, strict=True))
+    unnoted: Busy | None = None
+    while news:
+        try:
+            news = news[(yield from _note(workflow, news, new_id, dice)) :]
+        except Busy as busy:
+            unnoted, news = busy, news[1:]  # the news of the other effects must not be lost with it
+    if unnoted is not None:
+        raise unnoted
+
+
+def _commit(
+    found: Versioned[Record], write: Write[Record], commit_id: str
+) -> Generator[Call, Any, Versioned[Record] | None]:
+    """Commit; after a lost answer, say whose version it became.  None: ours, and only reading can tell more."""
     try:
-        yield "commit", (found, write, commit_id)
+        done: Versioned[Record] = yield "commit", (found, write, commit_id)
+        return done
     except Unknown:
         winner: str | None = yield "whose", (found.version + 1,)
         if winner is None:
             raise  # it may still arrive; whoever writes next will meet it there
         if winner != commit_id:
             raise Conflict(f"version {found.version + 1} is another's") from None
+        return None
 
 
 def _note(

@@ -56,3 +56,8 @@ class Workflow(Generic[Record, Seen, Effect]):
     step: Callable[[Record, Seen, float], Write[Record] | Do[Effect] | Wait | Done]
     settle: Callable[[Record, Effect, Outcome, float], Write[Record] | None]
     """None where there is nothing, or nothing new, to note."""
+    reuse_s: float = 0.0
+    """For so long after a look the steps that follow an own commit may rest on it.  0: every step looks anew."""
+    by_record: Callable[[Effect], bool] = lambda effect: False
+    """Whether an effect follows from the record alone: only such are performed on a look that is older than
+    the record."""

@@ -32,6 +32,8 @@ class Hand:
     found: Any = None
     """The record it read, once somebody has replaced that one."""
     ahead: Any = None
+    then: tuple[Any, ...] = ()
+    """What follows its own commit on the same look, if nobody overtakes it."""
     news: tuple[tuple[Any, Outcome], ...] = ()
 
 
@@ -79,7 +81,7 @@ def hand_moves(table: Table[R, W], rules: Rules[R, W]) -> Iterator[Move[Table[R,
             yield from _do(table, rules, n, hand)
         elif isinstance(hand.ahead, Write):
             label = f"{n} writes {hand.ahead.events[0].kind}"
-            yield from commits(put(table, n, IDLE), rules, hand.ahead, label, by=n)
+            yield from commits(put(table, n, _following(hand)), rules, hand.ahead, label, by=n)
         elif hand.news:
             yield from _note(table, rules, n, hand)
         else:
@@ -128,6 +130,23 @@ def commits(
         yield Move(label + early, then, healthy and not early)
 
 
+def _following(hand: Hand) -> Hand:
+    """What a hand is at once its write is stored."""
+    return Hand(ahead=hand.then[0], then=hand.then[1:]) if hand.then else IDLE
+
+
+def _chain(rules: Rules[R, W], ahead: Any, seen: Any, now_s: float) -> tuple[Any, ...]:
+    """The steps that follow a write on the same look, as the driver takes them."""
+    workflow, steps = rules.workflow, []
+    while isinstance(ahead, Write) and workflow.reuse_s:
+        ahead = workflow.step(ahead.value, seen, now_s)
+        if isinstance(ahead, Write) or (
+            isinstance(ahead, Do) and all(map(workflow.by_record, ahead.effects))
+        ):
+            steps.append(ahead)
+    return tuple(steps)
+
+
 def _is_refused(hand: Hand) -> bool:
     return isinstance(hand.ahead, Write)
 
@@ -157,7 +176,8 @@ def _look(table: Table[R, W], rules: Rules[R, W], n: int, hand: Hand) -> Iterato
                 yield Move(f"{n} {label} and lets go", put(table, n, IDLE), healthy)
         else:
             plan = ahead.events[0].kind if isinstance(ahead, Write) else " ".join(map(str, ahead.effects))
-            yield Move(f"{n} {label}, next {plan}", put(table, n, Hand(ahead=ahead)), healthy)
+            then = _chain(rules, ahead, seen, rules.now_s(table.world))
+            yield Move(f"{n} {label}, next {plan}", put(table, n, Hand(ahead=ahead, then=then)), healthy)
 
 
 def _do(table: Table[R, W], rules: Rules[R, W], n: int, hand: Hand) -> Iterator[Move[Table[R, W]]]:
