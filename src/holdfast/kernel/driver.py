@@ -81,7 +81,7 @@ def _perform(
 def _commit(
     found: Versioned[Record], write: Write[Record], commit_id: str
 ) -> Generator[Call, Any, Versioned[Record] | None]:
-    """Commit; after a lost answer, say whose version it became.  None: ours, and only reading can tell more."""
+    """Commit; after a lost answer, say whose version it became.  None: ours, but not read back."""
     try:
         done: Versioned[Record] = yield "commit", (found, write, commit_id)
         return done

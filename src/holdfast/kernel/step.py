@@ -57,7 +57,7 @@ class Workflow(Generic[Record, Seen, Effect]):
     settle: Callable[[Record, Effect, Outcome, float], Write[Record] | None]
     """None where there is nothing, or nothing new, to note."""
     reuse_s: float = 0.0
-    """For so long after a look the steps that follow an own commit may rest on it.  0: every step looks anew."""
+    """For so long the steps that follow an own commit may rest on one look.  0: every step looks anew."""
     by_record: Callable[[Effect], bool] = lambda effect: False
     """Whether an effect follows from the record alone: only such are performed on a look that is older than
     the record."""
