@@ -23,7 +23,7 @@ FATES = {
 """SLOW: the client gives up first, and what it asked for is done later."""
 
 
-class Dice:
+class LosingGate:
     """A gate that draws each call's fate, and lets others in before and after it."""
 
     def __init__(self, dice: Random, later: "Later") -> None:

@@ -37,7 +37,7 @@ from holdfast.sim.proxy import (
     latency,
 )
 from tests.linear.clients import Recording, record
-from tests.linear.losing import Dice, Later, Locked
+from tests.linear.losing import Later, Locked, LosingGate
 from tests.ministack import client_for
 from tests.proof import prove
 from tests.variants import broken
@@ -96,7 +96,7 @@ def histories_of(
         seed += 1
         with Later() as later:
             stores: list[Repository[Any]] = [
-                Gated(open_store(seed), Dice(Random(f"fate-{seed}-{n}"), later)) for n in range(CLIENTS)
+                Gated(open_store(seed), LosingGate(Random(f"fate-{seed}-{n}"), later)) for n in range(CLIENTS)
             ]
             yield record(stores, open_store(seed), subject, make, seed=seed, operations=operations)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.decide import Grow, Hold, Shrink, book, is_idle, snapshot, stamp
+from holdfast.autoscaler.decide import Grow, Hold, Shrink, book, decision_event, is_idle, stamp
 from holdfast.autoscaler.fleet import is_leaving, on_its_way, size, size_of_pool, unlisted
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import (
@@ -124,10 +124,10 @@ def test_while_an_action_is_open_the_stamps_move_and_nothing_else() -> None:
 
 def test_a_decision_is_told_with_what_was_known() -> None:
     prices = Prices({Offering(zone, Market.SPOT, "m5.large"): 0.123456 for zone in "ab"})
-    known = snapshot(
+    known = decision_event(
         growing(row(count=1)), sight(*TWO, pending=3, cpu=0.123456, prices=prices), Hold("x"), NOW_S
     )
-    unknown = snapshot(Cluster(), sight(*TWO, cpu=None), Shrink("idle"), NOW_S)
+    unknown = decision_event(Cluster(), sight(*TWO, cpu=None), Shrink("idle"), NOW_S)
 
     assert known.numbers == {
         "workers": 2,

@@ -154,7 +154,7 @@ def book(
     )
     if noted == cluster:
         return None
-    return Write(noted, (snapshot(noted, sight, decision, now_s),))
+    return Write(noted, (decision_event(noted, sight, decision, now_s),))
 
 
 def stamp(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
@@ -171,7 +171,7 @@ def stamp(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> W
     return Write(noted, (Event("stamped", now_s, about=what, reason=words[what]),))
 
 
-def snapshot(cluster: Cluster, sight: Sight, decision: Decision, now_s: float) -> Event:
+def decision_event(cluster: Cluster, sight: Sight, decision: Decision, now_s: float) -> Event:
     """What was known when it was decided."""
     numbers: dict[str, float] = {
         "workers": len(serving(cluster, sight)),

@@ -17,7 +17,7 @@ from holdfast.autoscaler.decide import (
     below_floor,
     book,
     decide,
-    snapshot,
+    decision_event,
     stamp,
 )
 from holdfast.autoscaler.fleet import serving
@@ -182,7 +182,7 @@ def _told(
 ) -> Write[Cluster]:
     """An action begins together with what was known when it was decided."""
     value = replace(write.value, hold_reason="", worker_count=len(serving(cluster, sight)))
-    return Write(value, (snapshot(cluster, sight, decision, now_s), *write.events))
+    return Write(value, (decision_event(cluster, sight, decision, now_s), *write.events))
 
 
 def _cut_short(cluster: Cluster, why: str, settings: Settings, now_s: float) -> Write[Cluster]:
