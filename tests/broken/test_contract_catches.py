@@ -164,7 +164,7 @@ def winners(turn_of: Any) -> int:
 def test_h8_a_commit_id_derived_from_content_lets_everybody_win() -> None:
     derived = broken(
         "holdfast.kernel.driver",
-        {"yield from _commit(found, ahead, new_id())": "yield from _commit(found, ahead, f'{hash(ahead)}')"},
+        {"commit_id = ports.new_id()": "commit_id = f'{hash(write)}'"},
     )
 
     assert winners(driver) == 1

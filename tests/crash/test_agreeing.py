@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from holdfast.kernel import Busy, Conflict, Done, Hands, Unknown, Workflow, advance_async
+from holdfast.kernel import AsyncHands, Busy, Conflict, Done, Hands, Unknown, Workflow, advance_async
 from holdfast.leases import agreement
 from holdfast.leases.cap import Cap, View, coordinator
 from holdfast.leases.ports import Apply, Effect, Seen
@@ -57,13 +57,8 @@ class Run:
 
     async def turn(self, worker: str) -> bool:
         """One turn of one worker; whether it has nothing left to do."""
-        hands = self.hands(worker)
-
-        async def ask(name: str, arguments: tuple[Any, ...]) -> Any:
-            return getattr(hands, name)(*arguments)
-
         try:
-            ahead = await advance_async(ask, self.workflow, hands.new_id, hands.dice)
+            ahead = await advance_async(awaited(self.hands(worker)), self.workflow)
         except (Crash, Busy, Unknown, Conflict):
             return False
         return isinstance(ahead, Done) and not self.gate.stale
@@ -74,6 +69,28 @@ class Run:
             if all(rested):
                 return
         raise AssertionError("it never ends\n" + self.gate.story())
+
+
+def awaited(hands: Hands[Cap, Seen, Effect]) -> AsyncHands[Cap, Seen, Effect]:
+    """The same ports, for coroutines."""
+
+    def coroutine(call: Callable[..., Any]) -> Callable[..., Any]:
+        async def answer(*arguments: Any) -> Any:
+            return call(*arguments)
+
+        return answer
+
+    return AsyncHands(
+        read=coroutine(hands.read),
+        look=coroutine(hands.look),
+        commit=coroutine(hands.commit),
+        whose=coroutine(hands.whose),
+        perform=coroutine(hands.perform),
+        pause=coroutine(hands.pause),
+        now_s=hands.now_s,
+        new_id=hands.new_id,
+        dice=hands.dice,
+    )
 
 
 def at_once(turn: Any) -> bool:

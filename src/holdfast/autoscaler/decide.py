@@ -8,6 +8,7 @@ Rule 4: an operator who pauses stops what would begin, never what repairs.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from holdfast.autoscaler.fleet import on_its_way, serving, size, size_of_pool
 from holdfast.autoscaler.interruption import unanswered
@@ -20,17 +21,20 @@ from holdfast.kernel import Event, Write
 
 @dataclass(frozen=True, slots=True)
 class Hold:
+    word: ClassVar = "hold"
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Grow:
+    word: ClassVar = "grow"
     needs: tuple[Need, ...]
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Shrink:
+    word: ClassVar = "shrink"
     why: str
 
 
@@ -183,9 +187,7 @@ def decision_event(cluster: Cluster, sight: Sight, decision: Decision, now_s: fl
         numbers["cpu"] = round(sight.load.cpu, 4)
     if (usd := sight.usd_per_hour()) is not None:
         numbers["usdPerHour"] = round(usd, 4)
-    return Event(
-        "decision", now_s, about=type(decision).__name__.lower(), reason=decision.why, numbers=numbers
-    )
+    return Event("decision", now_s, about=decision.word, reason=decision.why, numbers=numbers)
 
 
 def _stamp(stamp_s: int, holds: bool, now_s: float) -> int:

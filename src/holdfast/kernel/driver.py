@@ -10,9 +10,9 @@ Rule 5: after its own commit a turn may go on with the look that it has, if the 
         another's commit in between makes the next one a Conflict.  What is carried out on such a
         look must follow from the record alone; everything else ends the turn, and is looked at anew.
 
-`turn` is the loop as a generator: it yields each call it wants made and is sent the
-answer.  `advance` makes the calls in plain synchronous code, `advance_async` from a
-coroutine, and the simulated world may die at any of them.
+`turn` is the loop as a generator: it yields each call that it wants made and is sent the
+answer.  `advance` makes the calls in plain synchronous code, `advance_async` awaits them,
+and the simulated world may die at any of them.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -34,23 +34,80 @@ NOTE_TRIES_MAX: Final = 12
 PAUSE_FIRST_S: Final = 0.05
 PAUSE_MAX_S: Final = 5.0
 
-Call = tuple[str, tuple[Any, ...]]
-"""The name of one of the `Hands` below, and its arguments."""
 
+@dataclass(frozen=True, slots=True)
+class Hands(Generic[Record, Seen, Effect]):
+    """All that a turn may touch, each as a function."""
+
+    read: Callable[[], Versioned[Record]]
+    look: Callable[[], Seen]
+    commit: Callable[[Versioned[Record], Write[Record], str], Versioned[Record]]
+    whose: Callable[[int], str | None]
+    perform: Callable[[tuple[Effect, ...]], Sequence[Outcome]]
+    pause: Callable[[float], None]
+    now_s: Callable[[], float]
+    new_id: NewId
+    dice: Dice
+
+    @classmethod
+    def on(
+        cls,
+        store: Repository[Record],
+        subject: str,
+        *,
+        look: Callable[[], Seen],
+        perform: Callable[[Effect], object],
+        clock: Clock,
+        new_id: NewId,
+        dice: Dice,
+    ) -> "Hands[Record, Seen, Effect]":
+        """Ports on one record of a repository; effects are performed one after the other."""
+        return cls(
+            read=lambda: store.read(subject),
+            look=look,
+            commit=lambda found, write, commit_id: store.commit(subject, found, write, commit_id),
+            whose=lambda version: store.whose(subject, version),
+            perform=lambda effects: [outcome_of(perform, effect) for effect in effects],
+            now_s=clock.now_s,
+            pause=clock.sleep,
+            new_id=new_id,
+            dice=dice,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncHands(Generic[Record, Seen, Effect]):
+    """The same for coroutines: what waits for the world is awaited."""
+
+    read: Callable[[], Awaitable[Versioned[Record]]]
+    look: Callable[[], Awaitable[Seen]]
+    commit: Callable[[Versioned[Record], Write[Record], str], Awaitable[Versioned[Record]]]
+    whose: Callable[[int], Awaitable[str | None]]
+    perform: Callable[[tuple[Effect, ...]], Awaitable[Sequence[Outcome]]]
+    pause: Callable[[float], Awaitable[None]]
+    now_s: Callable[[], float]
+    new_id: NewId
+    dice: Dice
+
+
+Ports = Hands[Record, Seen, Effect] | AsyncHands[Record, Seen, Effect]
+Call = Callable[[], Any]
+"""One of the ports with its arguments."""
 Turn = Generator[Call, Any, Ahead[Record, Effect]]
 
 
-def turn(workflow: Workflow[Record, Seen, Effect], new_id: NewId, dice: Dice) -> Turn[Record, Effect]:
+def turn(
+    ports: Ports[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
+) -> Turn[Record, Effect]:
     """Take a step, and those that follow its commits on the same look; say which was the last."""
-    found: Versioned[Record] | None = yield "read", ()
-    asked_s: float = yield "now_s", ()
-    seen: Seen = yield "look", ()
-    now_s: float = yield "now_s", ()
+    found: Versioned[Record] | None = yield ports.read
     assert found is not None
-    ahead = workflow.step(found.value, seen, now_s)
+    asked_s = ports.now_s()
+    seen: Seen = yield ports.look
+    ahead = workflow.step(found.value, seen, ports.now_s())
     while isinstance(ahead, Write):
-        found = yield from _commit(found, ahead, new_id())
-        now_s = yield "now_s", ()
+        found = yield from _commit(ports, found, ahead)
+        now_s = ports.now_s()
         if found is None or now_s - asked_s >= workflow.reuse_s:
             return ahead
         following = workflow.step(found.value, seen, now_s)
@@ -58,20 +115,20 @@ def turn(workflow: Workflow[Record, Seen, Effect], new_id: NewId, dice: Dice) ->
             return ahead
         ahead = following
     if isinstance(ahead, Do):
-        yield from _perform(workflow, ahead, new_id, dice)
+        yield from _perform(ports, workflow, ahead)
     return ahead
 
 
 def _perform(
-    workflow: Workflow[Record, Seen, Effect], ahead: Do[Effect], new_id: NewId, dice: Dice
+    ports: Ports[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect], ahead: Do[Effect]
 ) -> Generator[Call, Any, None]:
     """Carry the effects out, and note what became of each."""
-    outcomes: Sequence[Outcome] = yield "perform", (ahead.effects,)
+    outcomes: Sequence[Outcome] = yield partial(ports.perform, ahead.effects)
     news = list(zip(ahead.effects, outcomes, strict=True))
     unnoted: Busy | None = None
     while news:
         try:
-            news = news[(yield from _note(workflow, news, new_id, dice)) :]
+            news = news[(yield from _note(ports, workflow, news)) :]
         except Busy as busy:
             unnoted, news = busy, news[1:]  # the news of the other effects must not be lost with it
     if unnoted is not None:
@@ -79,26 +136,26 @@ def _perform(
 
 
 def _commit(
-    found: Versioned[Record], write: Write[Record], commit_id: str
+    ports: Ports[Record, Seen, Effect], found: Versioned[Record], write: Write[Record]
 ) -> Generator[Call, Any, Versioned[Record] | None]:
     """Commit; after a lost answer, say whose version it became.  None: ours, but not read back."""
+    commit_id = ports.new_id()
     try:
-        done: Versioned[Record] = yield "commit", (found, write, commit_id)
+        done: Versioned[Record] = yield partial(ports.commit, found, write, commit_id)
         return done
     except Unknown:
-        winner: str | None = yield "whose", (found.version + 1,)
+        winner: str | None = yield partial(ports.whose, found.version + 1)
         if winner is None:
-            raise  # it may still arrive; whoever writes next will meet it there
+            raise  # it may still arrive; the next commit will meet it there
         if winner != commit_id:
             raise Conflict(f"version {found.version + 1} is another's") from None
         return None
 
 
 def _note(
+    ports: Ports[Record, Seen, Effect],
     workflow: Workflow[Record, Seen, Effect],
     news: Sequence[tuple[Effect, Outcome]],
-    new_id: NewId,
-    dice: Dice,
 ) -> Generator[Call, Any, int]:
     """Write down what became of the effects, however often others write in between.
 
@@ -108,16 +165,17 @@ def _note(
     pause_s = PAUSE_FIRST_S
     for _ in range(NOTE_TRIES_MAX):
         try:
-            found: Versioned[Record] = yield "read", ()
-            now_s: float = yield "now_s", ()
-            noted, write = settle_all(workflow, found.value, news, now_s)
+            found: Versioned[Record] = yield ports.read
+            noted, write = settle_all(workflow, found.value, news, ports.now_s())
             if write is not None:
-                yield from _commit(found, write, new_id())
+                yield from _commit(ports, found, write)
             return noted
         except Conflict:
             pass  # read again: the record says what is left to note
         except (Busy, Unknown):
-            yield "pause", (pause_s * (1 + dice()) / 2,)  # those who collided must not meet again
+            yield partial(
+                ports.pause, pause_s * (1 + ports.dice()) / 2
+            )  # those who collided must not meet again
             pause_s = min(2 * pause_s, PAUSE_MAX_S)
     raise Busy(f"could not note {news[0][0]} in {NOTE_TRIES_MAX} tries")
 
@@ -143,46 +201,6 @@ def settle_all(
     return len(news), Write(record, events) if events else None
 
 
-@dataclass(frozen=True, slots=True)
-class Hands(Generic[Record, Seen, Effect]):
-    """All that a turn may touch, each as a function."""
-
-    read: Callable[[], Versioned[Record]]
-    look: Callable[[], Seen]
-    commit: Callable[[Versioned[Record], Write[Record], str], Versioned[Record]]
-    whose: Callable[[int], str | None]
-    perform: Callable[[tuple[Effect, ...]], Sequence[Outcome]]
-    now_s: Callable[[], float]
-    pause: Callable[[float], None]
-    new_id: NewId
-    dice: Dice
-
-    @classmethod
-    def on(
-        cls,
-        store: Repository[Record],
-        subject: str,
-        *,
-        look: Callable[[], Seen],
-        perform: Callable[[Effect], object],
-        clock: Clock,
-        new_id: NewId,
-        dice: Dice,
-    ) -> "Hands[Record, Seen, Effect]":
-        """Hands on one record of a repository; effects are performed one after the other."""
-        return cls(
-            read=lambda: store.read(subject),
-            look=look,
-            commit=lambda found, write, commit_id: store.commit(subject, found, write, commit_id),
-            whose=lambda version: store.whose(subject, version),
-            perform=lambda effects: [outcome_of(perform, effect) for effect in effects],
-            now_s=clock.now_s,
-            pause=clock.sleep,
-            new_id=new_id,
-            dice=dice,
-        )
-
-
 def outcome_of(perform: Callable[[Effect], object], effect: Effect) -> Outcome:
     """Perform it, and say what became of it."""
     try:
@@ -192,45 +210,37 @@ def outcome_of(perform: Callable[[Effect], object], effect: Effect) -> Outcome:
 
 
 def advance(
-    hands: Hands[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
+    ports: Hands[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
 ) -> Ahead[Record, Effect]:
-    """Take one step in plain code.  Raises Conflict, Busy or Unknown if it could not be taken."""
-    running, resume = _begin(workflow, hands.new_id, hands.dice)
+    """Take a turn in plain code.  Raises Conflict, Busy or Unknown if it could not be taken."""
+    running = turn(ports, workflow)
+    resume: Callable[[], Call] = partial(running.send, None)
     while True:
         try:
-            name, arguments = resume()
+            call = resume()
         except StopIteration as end:
             return _ahead(end)
         try:
-            resume = partial(running.send, getattr(hands, name)(*arguments))
+            resume = partial(running.send, call())
         except HoldfastError as error:
             resume = partial(running.throw, error)
 
 
 async def advance_async(
-    ask: Callable[[str, tuple[Any, ...]], Awaitable[Any]],
-    workflow: Workflow[Record, Seen, Effect],
-    new_id: NewId,
-    dice: Dice,
+    ports: AsyncHands[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
 ) -> Ahead[Record, Effect]:
-    """The same from a coroutine; `ask(name, arguments)` makes each call."""
-    running, resume = _begin(workflow, new_id, dice)
+    """The same from a coroutine."""
+    running = turn(ports, workflow)
+    resume: Callable[[], Call] = partial(running.send, None)
     while True:
         try:
-            name, arguments = resume()
+            call = resume()
         except StopIteration as end:
             return _ahead(end)
         try:
-            resume = partial(running.send, await ask(name, arguments))
+            resume = partial(running.send, await call())
         except HoldfastError as error:
             resume = partial(running.throw, error)
-
-
-def _begin(
-    workflow: Workflow[Record, Seen, Effect], new_id: NewId, dice: Dice
-) -> tuple[Turn[Record, Effect], Callable[[], Call]]:
-    running = turn(workflow, new_id, dice)
-    return running, partial(running.send, None)
 
 
 def _ahead(end: StopIteration) -> Ahead[Record, Effect]:

@@ -60,7 +60,7 @@ def explain_fleet(
     if isinstance(decision, Shrink) and not may_leave:
         decision = Hold(f"{decision.why}: no worker may leave now")
     return FleetVerdict(
-        "hold" if isinstance(decision, Hold) else type(decision).__name__.lower(),
+        decision.word,
         decision.why,
         tuple(_reasons_to_grow(cluster, sight, settings, now_s)),
         tuple(_bars_to_growth(cluster, sight, settings, now_s)),

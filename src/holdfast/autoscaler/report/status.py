@@ -100,7 +100,7 @@ def status(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> 
         mode="observe" if settings.observe else "paused" if paused else "active",
         doing=_doing(cluster, action),
         why=action.why if action else decision.why,
-        decision=type(decision).__name__.lower(),
+        decision=decision.word,
         action=action,
         serving=len(serving(cluster, sight)),
         size=size(cluster, sight),

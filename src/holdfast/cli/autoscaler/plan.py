@@ -27,7 +27,7 @@ def command(config: Path | None, as_json: bool) -> None:
             cluster = autoscaler.store.read(SUBJECT).value
             sight = autoscaler.sight(me("plan"))
         foreseen = foresee(cluster, sight, autoscaler.settings, autoscaler.clock.now_s())
-        decision = type(foreseen.decision).__name__.lower()
+        decision = foreseen.decision.word
         if as_json:
             say_json(
                 {

@@ -1,11 +1,22 @@
 """Workers come and go, the stream is resharded, and the counts are sometimes old or not to be had."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from holdfast.kernel import Busy, Conflict, Hands, Logged, Unknown, Versioned, Workflow, Write, advance_async
+from holdfast.kernel import (
+    AsyncHands,
+    Busy,
+    Conflict,
+    Logged,
+    Outcome,
+    Unknown,
+    Versioned,
+    Workflow,
+    Write,
+    advance_async,
+)
+from holdfast.kernel.driver import outcome_of
 from holdfast.leases import agreement
 from holdfast.leases.cap import Cap, View, coordinator
 from holdfast.leases.ports import CapStore, Effect, Seen
@@ -16,13 +27,6 @@ from holdfast.sim.world import Process, World
 APP = "my-app"
 SUBJECT = coordinator(APP)
 RECONCILE_S = 600.0
-KINDS = {
-    "read": Kind.READ,
-    "whose": Kind.READ,
-    "look": Kind.LOOK,
-    "commit": Kind.CHANGE,
-    "perform": Kind.CHANGE,
-}
 
 
 @dataclass
@@ -97,30 +101,11 @@ class Agreeing:
 
     async def _live(self, worker: str, process: Process) -> None:
         """One worker's life: reconcile, rest, again.  Killed, it is started anew."""
-        hands: Hands[Cap, Seen, Effect] = Hands.on(
-            self.store,
-            SUBJECT,
-            look=partial(self._look, worker, 0),
-            perform=partial(self._apply, worker),
-            clock=process,
-            new_id=self.world.new_id,
-            dice=self.world.random.random,
-        )
-
-        async def ask(name: str, arguments: tuple[Any, ...]) -> Any:
-            if name == "now_s":
-                return process.now_s()
-            if name == "pause":
-                return await process.sleep_async(*arguments)
-            call: Callable[[], Any] = partial(getattr(hands, name), *arguments)
-            stale = partial(self._look, worker, 1) if name == "look" else None
-            what = named(arguments[0][0]) if name == "perform" else name
-            return await process.call_async(what, KINDS[name], call, stale)
-
+        ports = self._ports(worker, process)
         try:
             while worker in self.workers:
                 try:
-                    await advance_async(ask, self.workflow, self.world.new_id, self.world.random.random)
+                    await advance_async(ports, self.workflow)
                 except (Conflict, Busy, Unknown):
                     await process.sleep_async(5.0)
                     continue
@@ -129,6 +114,32 @@ class Agreeing:
             if worker in self.workers:
                 self.workers[worker] = 0  # a restarted process has no cap in force
                 self.world.after(20.0, partial(self._restart, worker))
+
+    def _ports(self, worker: str, process: Process) -> AsyncHands[Cap, Seen, Effect]:
+        store, call = self.store, process.call_async
+
+        async def perform(effects: tuple[Effect, ...]) -> list[Outcome]:
+            def apply() -> list[Outcome]:
+                return [outcome_of(partial(self._apply, worker), effect) for effect in effects]
+
+            answer: list[Outcome] = await call(named(effects[0]), Kind.CHANGE, apply)
+            return answer
+
+        return AsyncHands(
+            read=lambda: call("read", Kind.READ, lambda: store.read(SUBJECT)),
+            look=lambda: call(
+                "look", Kind.LOOK, partial(self._look, worker, 0), partial(self._look, worker, 1)
+            ),
+            commit=lambda found, write, commit_id: call(
+                "commit", Kind.CHANGE, lambda: store.commit(SUBJECT, found, write, commit_id)
+            ),
+            whose=lambda version: call("whose", Kind.READ, lambda: store.whose(SUBJECT, version)),
+            perform=perform,
+            pause=process.sleep_async,
+            now_s=process.now_s,
+            new_id=self.world.new_id,
+            dice=self.world.random.random,
+        )
 
     def _restart(self, worker: str) -> None:
         if worker in self.workers:
