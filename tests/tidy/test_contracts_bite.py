@@ -48,6 +48,7 @@ def test_the_package_as_it_is_keeps_every_contract(copy: Path) -> None:
 KERNEL = "The kernel imports nothing but the standard library's data modules"
 PURE = "Parts are pure"
 APART = "Parts do not import each other"
+PLATFORM = "The clients of Kubernetes and Prometheus know no part, but for the port that they implement"
 LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand on top"
 
 
@@ -60,6 +61,7 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
         ("autoscaler.shrink", "import random", PURE),
         ("autoscaler.shrink", "import holdfast.adapters.sqlite", LAYERS),
         ("failover.takeover", "import holdfast.leases.cap", APART),
+        ("adapters.kubernetes.client", "import holdfast.autoscaler.settings", PLATFORM),
     ],
     ids=[
         "the kernel reads a clock",
@@ -68,6 +70,7 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
         "a part throws dice",
         "a part knows an adapter",
         "a part knows another",
+        "a platform's client knows a part",
     ],
 )
 def test_a_wrong_import_breaks_its_contract_and_is_named(

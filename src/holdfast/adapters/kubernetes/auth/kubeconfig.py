@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast.adapters.kubernetes.client import Access
-from holdfast.adapters.kubernetes.trust import (
+from holdfast.adapters.kubernetes.auth.access import Access
+from holdfast.adapters.kubernetes.auth.trust import (
     authority,
     checked_url,
     is_plain,
@@ -186,7 +186,7 @@ def _files(named: str) -> Iterator[tuple[Path, Config]]:
 
 
 def _decoded(path: Path) -> Config:
-    import yaml  # only who signs in by kubeconfig pays for it
+    import yaml  # loaded for a kubeconfig alone
 
     try:
         raw = yaml.safe_load(read_text("kubeconfig", path))
