@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import socket
 import ssl
 import threading
@@ -123,6 +124,32 @@ def test_a_kubeconfig_whose_token_was_exchanged_is_read_again(cluster: Cluster, 
             api.nodes()
         file.write_text(right)
         assert works(api)
+
+
+def test_the_command_of_a_kubeconfig_signs_in_and_is_run_again_when_refused(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    config = json.loads(cluster.kubeconfig.read_text())
+    version = "client.authentication.k8s.io/v1"
+    run = {"apiVersion": version, "command": "./get-token", "provideClusterInfo": True}
+    config["users"][0]["user"] = {"exec": {**run, "interactiveMode": "Never"}}
+    (tmp_path / "config").write_text(json.dumps(config))
+    command, credential = tmp_path / "get-token", tmp_path / "credential"
+    command.write_text(f'#!/bin/sh\necho "$KUBERNETES_EXEC_INFO" > {tmp_path}/info\ncat {credential}\n')
+    command.chmod(0o700)
+
+    def prints(token: str) -> None:
+        printed = {"kind": "ExecCredential", "apiVersion": version, "status": {"token": token}}
+        credential.write_text(json.dumps(printed))
+
+    prints("made-up")
+    with connect(ClusterAccess(kubeconfig=str(tmp_path / "config")), environ=os.environ) as api:
+        assert not works(api)
+        prints(cluster.admin_token)
+        assert works(api)
+    told = json.loads((tmp_path / "info").read_text())["spec"]["cluster"]
+    assert told["server"] == cluster.server
+    assert base64.b64decode(told["certificate-authority-data"]) == cluster.ca_file.read_bytes()
 
 
 def test_a_server_of_another_authority_is_not_talked_to(cluster: Cluster, tmp_path: Path) -> None:

@@ -143,8 +143,10 @@ class Settings:
     metrics_max_age_s: int = 180
     join_check: str = "kubernetes"
     """`kubernetes`: a new node has joined when the API calls it Ready.  `prometheus`: when
-    kube-state-metrics says so too; while nobody answers there, the API's word counts."""
+    kube-state-metrics says so too; while it gives no answer, the API's word counts."""
     kubeconfig: str = ""
+    """As kubectl reads it.  Users who sign in by a command (`exec`, such as `aws eks get-token`) are for
+    the command line and the loop; a Lambda function has no such command."""
     k8s_api_url: str = ""
     k8s_ca_file: str = ""
     k8s_ca: str = ""

@@ -32,7 +32,7 @@ def choose(to: ClusterAccess, environ: Mapping[str, str] = os.environ) -> SignIn
     if named := to.kubeconfig or environ.get("KUBECONFIG", ""):
         from holdfast.adapters.kubernetes.auth.kubeconfig import sign_in_by_kubeconfig  # a Lambda has none
 
-        return lambda: sign_in_by_kubeconfig(named, to.context)
+        return lambda: sign_in_by_kubeconfig(named, to.context, environ)
     if host := environ.get("KUBERNETES_SERVICE_HOST", ""):
         return by_service_account(host, environ.get("KUBERNETES_SERVICE_PORT", "443"), to.service_account)
     raise Invalid(THREE_WAYS)
