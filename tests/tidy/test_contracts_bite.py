@@ -46,7 +46,7 @@ def test_the_package_as_it_is_keeps_every_contract(copy: Path) -> None:
 
 
 KERNEL = "The kernel imports nothing but the standard library's data modules"
-PURE = "Parts are pure"
+PURE = "Parts are pure, and so is the engine of their settings"
 APART = "Parts do not import each other"
 PLATFORM = "The clients of Kubernetes and Prometheus know no part, but for the port that they implement"
 LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand on top"
@@ -59,6 +59,8 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
         ("kernel.driver", "def later() -> None:\n    import boto3", KERNEL),
         ("kernel.driver", "import holdfast.leases.cap", KERNEL),
         ("autoscaler.shrink", "import random", PURE),
+        ("settings.load", "import os", PURE),
+        ("settings.load", "import holdfast.leases.cap", LAYERS),
         ("autoscaler.shrink", "import holdfast.adapters.sqlite", LAYERS),
         ("failover.takeover", "import holdfast.leases.cap", APART),
         ("adapters.kubernetes.client", "import holdfast.autoscaler.settings", PLATFORM),
@@ -68,6 +70,8 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
         "the kernel calls a cloud, late",
         "the kernel knows a part",
         "a part throws dice",
+        "the settings' engine reads the environment",
+        "the settings' engine knows a part",
         "a part knows an adapter",
         "a part knows another",
         "a platform's client knows a part",

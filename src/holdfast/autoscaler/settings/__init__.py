@@ -1,14 +1,18 @@
 """All settings of the autoscaler, by the seeds' names.
 
+Here belong what its settings are: their names, defaults, kinds and ranges, and what must hold among
+them.  How settings are read, and how a mistake is told, is `holdfast.settings`.
+
 A setting has one name in three spellings: `cpu_up` here and in `holdfast.toml`, `CPU_UP` in the
 environment; seconds end in `_s` here and in `_SEC` there.  `SEED_NAMES` lists the few that the
-seeds call otherwise.  `check_settings` says what must hold, `load_settings` reads them.
+seeds call otherwise.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from holdfast.cloud.kubernetes import Taint
+from holdfast.settings.table import environment_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,5 +200,4 @@ def environment_names(name: str) -> tuple[str, ...]:
     """What a setting may be called in the environment; a rule of draining as `drain.kube_system_stays`."""
     if name in SEED_NAMES:
         return SEED_NAMES[name]
-    spelled = name.replace(".", "_").upper()
-    return (f"{spelled}EC" if spelled.endswith("_S") else spelled,)
+    return (environment_name(name),)
