@@ -1,4 +1,4 @@
-"""Every answer of the API server is sorted: done, not done, not allowed, or nobody can say."""
+"""Every answer of the API server becomes one error: not done, not allowed, or unknown."""
 
 import socket
 import threading

@@ -148,7 +148,7 @@ def test_what_is_no_authority_is_refused_by_its_setting(text: str) -> None:
         authority("k8s_ca", text=text)
 
 
-def test_an_empty_file_is_no_trust_in_everybody(tmp_path: Path) -> None:
+def test_an_empty_file_is_no_trust_in_every_server(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").touch()
     with pytest.raises(Invalid, match="k8s_ca_file is"):
         authority("k8s_ca_file", file=str(tmp_path / "ca.crt"))

@@ -71,7 +71,7 @@ def test_a_token_that_was_rotated_is_fetched_again_at_once(cluster: Cluster) -> 
         assert works(api)
 
 
-def test_a_token_that_nobody_accepts_is_denied_with_where_it_is_kept(cluster: Cluster) -> None:
+def test_a_token_that_is_not_accepted_is_denied_with_where_it_is_kept(cluster: Cluster) -> None:
     with by_address(cluster, iter(["made-up-1", "made-up-2"])) as api, pytest.raises(Denied) as denied:
         api.nodes()
     assert "401" in str(denied.value)
@@ -229,7 +229,7 @@ def test_the_certificate_of_a_kubeconfig_is_shown(
     assert why == [noted]
 
 
-def test_whoever_lacks_a_right_is_told_which(corner: Corner, api: KubernetesApi) -> None:
+def test_a_user_who_lacks_a_right_is_told_which(corner: Corner, api: KubernetesApi) -> None:
     corner.add_node()
     corner.running_pod()
     pod = pod_of(api, corner)
