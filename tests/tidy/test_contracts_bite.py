@@ -45,36 +45,36 @@ def test_the_package_as_it_is_keeps_every_contract(copy: Path) -> None:
     assert "0 broken" in said
 
 
+CLIENTS = "The clients of Kubernetes and Prometheus know no part, but for the port that they implement"
 KERNEL = "The kernel imports nothing but the standard library's data modules"
 PURE = "Parts are pure, and so is the engine of their settings"
 APART = "Parts do not import each other"
-PLATFORM = "The clients of Kubernetes and Prometheus know no part, but for the port that they implement"
 LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand on top"
 
 
 @pytest.mark.parametrize(
     ("module", "line", "contract"),
     [
+        ("adapters.kubernetes.client", "import holdfast.autoscaler.settings", CLIENTS),
+        ("settings.load", "import os", PURE),
+        ("settings.load", "import holdfast.leases.cap", LAYERS),
         ("kernel.driver", "import time", KERNEL),
         ("kernel.driver", "def later() -> None:\n    import boto3", KERNEL),
         ("kernel.driver", "import holdfast.leases.cap", KERNEL),
         ("autoscaler.shrink", "import random", PURE),
-        ("settings.load", "import os", PURE),
-        ("settings.load", "import holdfast.leases.cap", LAYERS),
         ("autoscaler.shrink", "import holdfast.adapters.sqlite", LAYERS),
         ("failover.takeover", "import holdfast.leases.cap", APART),
-        ("adapters.kubernetes.client", "import holdfast.autoscaler.settings", PLATFORM),
     ],
     ids=[
+        "a client knows a part",
+        "the settings' engine reads the environment",
+        "the settings' engine knows a part",
         "the kernel reads a clock",
         "the kernel calls a cloud, late",
         "the kernel knows a part",
         "a part throws dice",
-        "the settings' engine reads the environment",
-        "the settings' engine knows a part",
         "a part knows an adapter",
         "a part knows another",
-        "a platform's client knows a part",
     ],
 )
 def test_a_wrong_import_breaks_its_contract_and_is_named(

@@ -11,10 +11,9 @@ import pytest
 
 from holdfast.adapters.dynamodb.stores import cluster_store
 from holdfast.adapters.eventbridge import READERS, STATE_CHANGE
-from holdfast.autoscaler.settings.load import load
+from holdfast.autoscaler.settings.load import InvalidSettings, load
 from holdfast.cloud import ALIVE, State
 from holdfast.lambda_handler import MARGIN_S
-from holdfast.settings import InvalidSettings
 from tests.unit.sam_template import PATH, properties, template
 from tools.package_lambda import OUT
 

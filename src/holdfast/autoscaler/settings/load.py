@@ -8,8 +8,10 @@ from holdfast.autoscaler.settings import WORKER_NAMES, Settings, environment_nam
 from holdfast.autoscaler.settings.check import faults
 from holdfast.autoscaler.settings.pools import read_pools
 from holdfast.autoscaler.settings.tables import SETTINGS
-from holdfast.settings import Loaded, Said, Schema, SettingsSource
+from holdfast.settings import InvalidSettings, Loaded, Said, Schema, SettingsSource
 from holdfast.settings.load import by_path
+
+__all__ = ["SCHEMA", "InvalidSettings", "load"]
 
 
 def load(toml: Mapping[str, Any], environ: Mapping[str, str]) -> Loaded[Settings]:

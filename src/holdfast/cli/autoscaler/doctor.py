@@ -45,8 +45,7 @@ def command(config: Path | None, as_json: bool) -> None:
 def all_checks(config: Path | None) -> "Iterator[Check]":
     """The settings first; with wrong ones nothing else can be asked."""
     from holdfast.adapters.checkup import Check, checkup
-    from holdfast.autoscaler.settings.load import load
-    from holdfast.settings import InvalidSettings
+    from holdfast.autoscaler.settings.load import InvalidSettings, load
 
     try:
         loaded = load(read_toml(config), os.environ)
