@@ -45,8 +45,9 @@ def test_the_package_as_it_is_keeps_every_contract(copy: Path) -> None:
     assert "0 broken" in said
 
 
+CLIENTS = "The clients of Kubernetes and Prometheus know no part, but for the port that they implement"
 KERNEL = "The kernel imports nothing but the standard library's data modules"
-PURE = "Parts are pure"
+PURE = "Parts are pure, and so is the engine of their settings"
 APART = "Parts do not import each other"
 LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand on top"
 
@@ -54,6 +55,9 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
 @pytest.mark.parametrize(
     ("module", "line", "contract"),
     [
+        ("adapters.kubernetes.client", "import holdfast.autoscaler.settings", CLIENTS),
+        ("settings.load", "import os", PURE),
+        ("settings.load", "import holdfast.leases.cap", LAYERS),
         ("kernel.driver", "import time", KERNEL),
         ("kernel.driver", "def later() -> None:\n    import boto3", KERNEL),
         ("kernel.driver", "import holdfast.leases.cap", KERNEL),
@@ -62,6 +66,9 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
         ("failover.takeover", "import holdfast.leases.cap", APART),
     ],
     ids=[
+        "a client knows a part",
+        "the settings' engine reads the environment",
+        "the settings' engine knows a part",
         "the kernel reads a clock",
         "the kernel calls a cloud, late",
         "the kernel knows a part",

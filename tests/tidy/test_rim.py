@@ -16,7 +16,13 @@ CLOCKS_ALLOWED = {
     "src/holdfast/cli": "a command is where a person's time begins",
 }
 PRINT_ALLOWED = ("src/holdfast/cli",)
-PURE = ("src/holdfast/kernel", "src/holdfast/autoscaler", "src/holdfast/failover", "src/holdfast/leases")
+PURE = (
+    "src/holdfast/kernel",
+    "src/holdfast/settings",
+    "src/holdfast/autoscaler",
+    "src/holdfast/failover",
+    "src/holdfast/leases",
+)
 
 CLOCKS = {
     *(f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter")),

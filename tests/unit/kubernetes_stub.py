@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from holdfast.adapters.kubernetes import KubernetesApi
-from holdfast.adapters.kubernetes.client import Access, Client
+from holdfast.adapters.kubernetes.auth.access import Access
+from holdfast.adapters.kubernetes.client import Client
 
 TOKEN = "sesame-open-3f9a"
 """What no message may ever show."""

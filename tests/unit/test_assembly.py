@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.adapters import assembly
-from holdfast.adapters.kubernetes import MetricsServer, RequestsOnly
+from holdfast.adapters.kubernetes.metrics import MetricsServer, RequestsOnly
 from holdfast.adapters.prometheus import Prometheus
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster

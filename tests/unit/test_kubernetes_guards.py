@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from holdfast.adapters.kubernetes.client import JSON_PATCH
-from holdfast.adapters.kubernetes.meaning import Answer
-from holdfast.adapters.kubernetes.writes import is_another, meaning_of_eviction, node_patch
+from holdfast.adapters.kubernetes.errors import Answer
+from holdfast.adapters.kubernetes.writes import is_another, node_patch, translate_eviction
 from holdfast.cloud.kubernetes import Eviction
 from holdfast.kernel import Busy, Conflict, HoldfastError, Unknown
 from tests.unit.kubernetes_stub import Said, saying
@@ -137,18 +137,18 @@ def test_a_pod_is_another_only_if_its_uid_is(said: Answer, is_it: bool) -> None:
 )
 def test_words_alone_make_no_answer_about_the_pod(said: Answer) -> None:
     with pytest.raises(HoldfastError):
-        meaning_of_eviction(pod(terminating=True), said)
+        translate_eviction(pod(terminating=True), said)
 
 
 def test_a_forbidden_eviction_is_done_only_where_the_namespace_goes() -> None:
-    assert meaning_of_eviction(pod(terminating=True), answer(403, CROWDED)).outcome is Eviction.REFUSED
+    assert translate_eviction(pod(terminating=True), answer(403, CROWDED)).outcome is Eviction.REFUSED
     other = answer(403, "no", cause=("SomethingElse", "x"))
-    assert meaning_of_eviction(pod(terminating=True), other).outcome is Eviction.REFUSED
+    assert translate_eviction(pod(terminating=True), other).outcome is Eviction.REFUSED
 
 
 @pytest.mark.parametrize("message", ["pods cannot be evicted now", "User quota is used up"])
 def test_a_lack_of_rights_names_the_user_and_what_it_cannot(message: str) -> None:
-    assert meaning_of_eviction(pod(), answer(403, message)).outcome is Eviction.REFUSED
+    assert translate_eviction(pod(), answer(403, message)).outcome is Eviction.REFUSED
 
 
 def test_a_list_whose_first_page_has_expired_is_busy() -> None:

@@ -1,13 +1,14 @@
-"""Every answer of the API server is sorted: done, not done, not allowed, or nobody can say."""
+"""Every answer of the API server becomes one error: not done, not allowed, or unknown."""
 
 import socket
 import threading
 
 import pytest
 
+from holdfast.adapters.kubernetes.auth.access import Access
 from holdfast.adapters.kubernetes.calls import EVICT_POD, LIST_BUDGETS, LIST_NODES, PATCH_NODE
-from holdfast.adapters.kubernetes.client import Access, Client
-from holdfast.adapters.kubernetes.meaning import Answer, Denied, refusal, status_of
+from holdfast.adapters.kubernetes.client import Client
+from holdfast.adapters.kubernetes.errors import Answer, Denied, status_of, translate_answer
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Unknown
 from tests.unit.kubernetes_stub import TOKEN, Said, saying
 
@@ -34,8 +35,8 @@ WEBHOOK = {"message": 'admission webhook "policy.example" denied the request: no
 def test_a_status_has_one_meaning_for_reads_and_one_for_writes(
     status: int, reading: type[HoldfastError], writing: type[HoldfastError]
 ) -> None:
-    assert type(refusal(LIST_NODES, Answer(status, b"{}"), writes=False)) is reading
-    assert type(refusal(PATCH_NODE, Answer(status, b"{}"), writes=True)) is writing
+    assert type(translate_answer(LIST_NODES, Answer(status, b"{}"), writes=False)) is reading
+    assert type(translate_answer(PATCH_NODE, Answer(status, b"{}"), writes=True)) is writing
 
 
 def test_a_throttled_call_tells_when_to_come_again() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.kubernetes import MetricsServer, RequestsOnly
+from holdfast.adapters.kubernetes.metrics import MetricsServer, RequestsOnly
 from holdfast.autoscaler.ports import Load
 from holdfast.cloud.kubernetes import KubeNode
 from tests.unit.kubernetes_stub import Said, Stub, saying

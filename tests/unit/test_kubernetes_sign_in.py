@@ -2,23 +2,23 @@
 
 import base64
 import ssl
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from holdfast.adapters.kubernetes import connect
-from holdfast.adapters.kubernetes.client import Access
-from holdfast.adapters.kubernetes.kubeconfig import sign_in_by_kubeconfig
-from holdfast.adapters.kubernetes.sign_in import TOKEN_KEPT_S, by_fetched_token, choose
-from holdfast.adapters.kubernetes.trust import authority, checked_url, pem
-from holdfast.autoscaler.settings import Settings
+from holdfast.adapters.kubernetes import ClusterAccess, connect
+from holdfast.adapters.kubernetes.auth.access import Access
+from holdfast.adapters.kubernetes.auth.kubeconfig import sign_in_by_kubeconfig
+from holdfast.adapters.kubernetes.auth.sign_in import TOKEN_KEPT_S, by_fetched_token, choose
+from holdfast.adapters.kubernetes.auth.trust import authority, checked_url, pem
 from holdfast.kernel import Invalid
 from tests.unit.kubernetes_stub import TOKEN
 
 LOCAL = "http://127.0.0.1:8001"
-FETCHED = Settings(k8s_api_url=LOCAL, k8s_api_token_param="/k3s/apiToken")
+FETCHED = ClusterAccess(api_url=LOCAL, token_param="/k3s/apiToken", fetch_token=lambda: TOKEN)
 
 
 def kubeconfig(folder: Path, name: str = "config", **changed: Any) -> str:
@@ -42,36 +42,38 @@ def kubeconfig(folder: Path, name: str = "config", **changed: Any) -> str:
 
 def test_with_nothing_set_all_three_ways_are_named() -> None:
     with pytest.raises(Invalid, match=r"k8s_api_url .*K8S_CA_FILE.*KUBECONFIG.*service account"):
-        connect(Settings(), environ={})
+        connect(ClusterAccess(), environ={})
 
 
 def test_an_address_without_an_authority_is_refused_and_all_that_is_missing_named_at_once() -> None:
     with pytest.raises(Invalid) as refused:
-        connect(Settings(k8s_api_url="https://10.0.0.1:6443"), environ={})
+        connect(ClusterAccess(api_url="https://10.0.0.1:6443"), environ={})
     for missing in ("k8s_api_token_param is empty", "k8s_ca_file and k8s_ca", "fetch_token is not given"):
         assert missing in str(refused.value)
     assert "k8s_api_url is empty" not in str(refused.value)
 
 
 def test_half_of_the_first_way_does_not_fall_through_to_the_second(tmp_path: Path) -> None:
-    half = Settings(k8s_api_token_param="/k3s/apiToken", kubeconfig=kubeconfig(tmp_path))
+    half = ClusterAccess(
+        token_param="/k3s/apiToken", fetch_token=lambda: TOKEN, kubeconfig=kubeconfig(tmp_path)
+    )
     with pytest.raises(Invalid, match="k8s_api_url is empty"):
-        connect(half, fetch_token=lambda: TOKEN, environ={})
+        connect(half, environ={})
 
 
 @pytest.mark.parametrize(
-    ("settings", "environ", "how"),
+    ("given", "environ", "how"),
     [
         ("address", {"KUBECONFIG": "{file}", "KUBERNETES_SERVICE_HOST": "127.0.0.1"}, "the token in /k3s"),
         ("kubeconfig", {"KUBERNETES_SERVICE_HOST": "127.0.0.1"}, "context here of"),
         ("nothing", {"KUBECONFIG": "{file}", "KUBERNETES_SERVICE_HOST": "127.0.0.1"}, "context here of"),
     ],
 )
-def test_the_most_explicit_way_wins(tmp_path: Path, settings: str, environ: dict[str, str], how: str) -> None:
+def test_the_most_explicit_way_wins(tmp_path: Path, given: str, environ: dict[str, str], how: str) -> None:
     file = kubeconfig(tmp_path)
-    made = {"address": FETCHED, "kubeconfig": Settings(kubeconfig=file), "nothing": Settings()}[settings]
+    ways = {"address": FETCHED, "kubeconfig": ClusterAccess(kubeconfig=file), "nothing": ClusterAccess()}
     found = {name: value.format(file=file) for name, value in environ.items()}
-    assert choose(made, fetch_token=lambda: TOKEN, environ=found)().how.startswith(how)
+    assert choose(ways[given], found)().how.startswith(how)
 
 
 def test_no_token_is_fetched_before_it_is_needed_and_then_only_as_it_ages() -> None:
@@ -81,7 +83,7 @@ def test_no_token_is_fetched_before_it_is_needed_and_then_only_as_it_ages() -> N
         fetched.append(now_s[0])
         return f" {TOKEN}-{len(fetched)}\n"
 
-    access = by_fetched_token(FETCHED, fetch, now_s=lambda: now_s[0])()
+    access = by_fetched_token(replace(FETCHED, fetch_token=fetch), now_s=lambda: now_s[0])()
     assert fetched == []
     assert (access.token(), access.token()) == (f"{TOKEN}-1", f"{TOKEN}-1")
     now_s[0] += TOKEN_KEPT_S - 1
@@ -92,13 +94,13 @@ def test_no_token_is_fetched_before_it_is_needed_and_then_only_as_it_ages() -> N
 
 def test_signing_in_again_fetches_at_once() -> None:
     values = iter(["old", "new"])
-    sign_in = by_fetched_token(FETCHED, lambda: next(values))
+    sign_in = by_fetched_token(replace(FETCHED, fetch_token=lambda: next(values)))
     assert (sign_in().token(), sign_in().token()) == ("old", "new")
 
 
 def test_an_empty_parameter_is_told_by_its_setting() -> None:
     with pytest.raises(Invalid, match="k8s_api_token_param holds an empty value"):
-        by_fetched_token(FETCHED, lambda: " \n")().token()
+        by_fetched_token(replace(FETCHED, fetch_token=lambda: " \n"))().token()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_what_is_no_authority_is_refused_by_its_setting(text: str) -> None:
         authority("k8s_ca", text=text)
 
 
-def test_an_empty_file_is_no_trust_in_everybody(tmp_path: Path) -> None:
+def test_an_empty_file_is_no_trust_in_every_server(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").touch()
     with pytest.raises(Invalid, match="k8s_ca_file is"):
         authority("k8s_ca_file", file=str(tmp_path / "ca.crt"))
@@ -198,7 +200,8 @@ def test_several_files_are_read_as_one_and_the_first_wins(tmp_path: Path) -> Non
             "insecure-skip-tls-verify .*authority",
         ),
         ({"cluster": {"server": LOCAL, "proxy-url": "http://p"}}, "proxy-url .*directly"),
-        ({"user": {"exec": {"command": "aws"}}}, "exec .*plugins are not run.*kubectl proxy"),
+        ({"user": {"exec": {"command": "aws"}}}, "user 'u': the command 'aws' of its exec has apiVersion ''"),
+        ({"user": {"exec": {"command": "aws"}, "token": TOKEN}}, "exec beside a token .*leave one"),
         ({"user": {"auth-provider": {"name": "oidc"}}}, "auth-provider .*token"),
         ({"user": {"username": "me", "password": TOKEN}}, "username .*token"),
         ({"user": {"token": TOKEN, "as": "root"}}, "as is not supported"),
@@ -239,9 +242,9 @@ def test_a_file_that_is_no_kubeconfig_is_told_without_quoting_it(tmp_path: Path,
 
 def test_a_kubeconfig_that_is_not_there_is_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match=r"absent' does not exist"):
-        connect(Settings(kubeconfig=str(tmp_path / "absent")), environ={})
+        connect(ClusterAccess(kubeconfig=str(tmp_path / "absent")), environ={})
 
 
 def test_a_pod_without_its_files_is_told_which(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="token cannot be read: No such file"):
-        connect(Settings(), environ={"KUBERNETES_SERVICE_HOST": "::1"}, service_account=tmp_path)
+        connect(ClusterAccess(service_account=tmp_path), environ={"KUBERNETES_SERVICE_HOST": "::1"})

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.adapters.kubernetes.meaning import Answer, Denied
-from holdfast.adapters.kubernetes.writes import eviction, meaning_of_eviction, node_patch
+from holdfast.adapters.kubernetes.errors import Answer, Denied
+from holdfast.adapters.kubernetes.writes import eviction, node_patch, translate_eviction
 from holdfast.cloud.kubernetes import (
     CORDON_FOUND,
     CORDON_OWNERS,
@@ -173,12 +173,12 @@ TERMINATING = ("NamespaceTerminating", "namespace shop is being terminated")
     ],
 )
 def test_an_answer_to_an_eviction_has_one_meaning(said: Answer, means: Evicted) -> None:
-    assert meaning_of_eviction(pod(), said) == means
+    assert translate_eviction(pod(), said) == means
 
 
 def test_a_pod_that_goes_with_its_namespace_is_on_its_way() -> None:
     said = answer(403, "no", cause=TERMINATING)
-    assert meaning_of_eviction(pod(terminating=True), said).outcome is Eviction.ACCEPTED
+    assert translate_eviction(pod(terminating=True), said).outcome is Eviction.ACCEPTED
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_pod_that_goes_with_its_namespace_is_on_its_way() -> None:
 )
 def test_answers_that_are_not_about_the_pod_are_raised(said: Answer, error: type[Exception]) -> None:
     with pytest.raises(error) as raised:
-        meaning_of_eviction(pod(), said)
+        translate_eviction(pod(), said)
     assert type(raised.value) is error
 
 

@@ -252,10 +252,10 @@ def test_a_server_that_trickles_is_not_waited_for(url: str, answers: Answers) ->
     assert "too slowly" in load.problem or "timed out" in load.problem
 
 
-def test_nobody_there_and_nobody_to_measure_are_problems(url: str) -> None:
-    nobody = Prometheus("http://127.0.0.1:1", now_s=lambda: NOW_S)
-    assert "check prometheus_url" in nobody.load(NODES, [], WINDOW_S).problem
-    assert "no worker is Ready" in nobody.load([node("i-1", ready=False)], [], WINDOW_S).problem
+def test_no_server_and_no_worker_to_measure_are_problems(url: str) -> None:
+    absent = Prometheus("http://127.0.0.1:1", now_s=lambda: NOW_S)
+    assert "check prometheus_url" in absent.load(NODES, [], WINDOW_S).problem
+    assert "no worker is Ready" in absent.load([node("i-1", ready=False)], [], WINDOW_S).problem
     assert Prometheus("nonsense://x").load(NODES, [], WINDOW_S).cpu is None
 
 
@@ -273,7 +273,7 @@ def test_ready_nodes_are_those_that_the_seeds_query_names(prometheus: Prometheus
 
 
 @pytest.mark.parametrize("given", [(200, b'{"status":"success","data":{"result":[]}}'), (500, b"")])
-def test_nobody_is_unready_because_nobody_answers(
+def test_no_answer_makes_no_node_unready(
     prometheus: Prometheus, answers: Answers, given: tuple[int, bytes]
 ) -> None:
     answers.given = [given]

@@ -5,18 +5,17 @@ from dataclasses import fields
 
 import pytest
 
-from holdfast.autoscaler.settings import DrainRules, Pool, Settings, environment_names
-from holdfast.autoscaler.settings import check as check_settings
-from holdfast.autoscaler.settings import load as load_settings
-from holdfast.autoscaler.settings.load import ENVIRONMENT, InvalidSettings, Loaded, load
-from holdfast.autoscaler.settings.parse import KINDS
+from holdfast.autoscaler.settings import DrainRules, Pool, Settings, environment_names, ranges
+from holdfast.autoscaler.settings.kinds import KINDS
+from holdfast.autoscaler.settings.load import SCHEMA, load
 from holdfast.cloud.kubernetes import Taint
+from holdfast.settings import InvalidSettings, Loaded
 
 READY_TO_GROW = {"WORKER_AMI_ID": "ami-1", "WORKER_SUBNET_IDS": "subnet-a"}
 """Without these a warning says that the pool cannot grow."""
 
 
-def loading(file: str = "", **environ: str) -> Loaded:
+def loading(file: str = "", **environ: str) -> Loaded[Settings]:
     return load(tomllib.loads(file), environ)
 
 
@@ -117,21 +116,25 @@ def test_the_worker_names_make_a_default_pool_beside_others() -> None:
 
 
 def test_every_setting_has_a_name_in_the_environment_and_can_be_read_there() -> None:
-    known = {**load_settings.KINDS, **{f"drain.{n}": kind for n, kind in load_settings.DRAIN_KINDS.items()}}
+    known = {f.name: f.type for f in fields(Settings) if f.name not in ("drain", "pools")}
+    known |= {f"drain.{f.name}": f.type for f in fields(DrainRules)}
+    declared = {table.prefix + field.name: field for table in SCHEMA.table.flat() for field in table.fields}
     names = [n for name in known for n in environment_names(name)]
 
+    assert known.keys() == declared.keys()
+    assert names == [n for field in declared.values() for n in field.environment]
     assert len(names) == len(set(names)) == len(known) + 1  # the cluster's name has two
     assert set(known.values()) <= set(KINDS)
     assert {f.type for f in fields(Pool)} <= set(KINDS)
-    assert {*names, "POOLS", "WORKER_AMI_ID"} <= ENVIRONMENT
+    assert {*names, "POOLS", "WORKER_AMI_ID"} <= SCHEMA.environment
 
 
 def test_every_number_has_a_range() -> None:
     numbers = {f.name for f in fields(Settings) if f.type in (int, float)}
     of_pools = {f.name for f in fields(Pool) if f.type in (int, float)}
 
-    assert numbers == set(check_settings.RANGES)
-    assert of_pools == set(check_settings.POOL_RANGES)
+    assert numbers == set(ranges.RANGES)
+    assert of_pools == set(ranges.POOL_RANGES)
     assert {f.type for f in fields(DrainRules)} == {bool}
 
 

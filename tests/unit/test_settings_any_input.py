@@ -6,14 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.settings.load import (
-    DRAIN_KINDS,
-    ENVIRONMENT,
-    KINDS,
-    POOL_KINDS,
-    InvalidSettings,
-    load,
-)
+from holdfast.autoscaler.settings.load import SCHEMA, load
+from holdfast.autoscaler.settings.tables import DRAIN, POOL, SETTINGS
+from holdfast.settings import InvalidSettings
 
 LEAVES = st.one_of(
     st.booleans(),
@@ -25,18 +20,19 @@ LEAVES = st.one_of(
 VALUES = st.recursive(
     LEAVES, lambda some: st.lists(some, max_size=3) | st.dictionaries(st.text(max_size=5), some, max_size=3)
 )
-POOL = st.dictionaries(st.sampled_from([*POOL_KINDS, "nam"]), VALUES, max_size=4)
-POOLS = st.lists(POOL, max_size=3) | st.dictionaries(
-    st.sampled_from(["default", "gpu", "A"]), POOL, max_size=2
+ONE_POOL = st.dictionaries(st.sampled_from([*POOL.keys, "nam"]), VALUES, max_size=4)
+POOLS = st.lists(ONE_POOL, max_size=3) | st.dictionaries(
+    st.sampled_from(["default", "gpu", "A"]), ONE_POOL, max_size=2
 )
-DRAIN = st.dictionaries(st.sampled_from([*DRAIN_KINDS, "kube"]), VALUES, max_size=3)
+DRAINS = st.dictionaries(st.sampled_from([*DRAIN.keys, "kube"]), VALUES, max_size=3)
 TABLE = st.fixed_dictionaries(
     {},
-    optional=dict.fromkeys((*KINDS, "cpu_upp"), VALUES) | {"pools": POOLS | VALUES, "drain": DRAIN | VALUES},
+    optional=dict.fromkeys((*SETTINGS.keys, "cpu_upp"), VALUES)
+    | {"pools": POOLS | VALUES, "drain": DRAINS | VALUES},
 )
 FILES = st.dictionaries(st.sampled_from(["autoscaler", "failover", "other"]), TABLE | VALUES, max_size=2)
 ENVIRONS = st.dictionaries(
-    st.sampled_from(sorted(ENVIRONMENT)) | st.text(max_size=8), st.text(max_size=12), max_size=6
+    st.sampled_from(sorted(SCHEMA.environment)) | st.text(max_size=8), st.text(max_size=12), max_size=6
 )
 
 

@@ -180,9 +180,17 @@ def locate(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple
 
 
 def connect_kubernetes(settings: Settings, environ: Mapping[str, str] = os.environ) -> "KubernetesApi":
-    from holdfast.adapters.kubernetes import connect
+    from holdfast.adapters.kubernetes import ClusterAccess, connect
 
-    return connect(settings, fetch_token=_token_fetcher(settings, environ), environ=environ)
+    access = ClusterAccess(
+        api_url=settings.k8s_api_url,
+        ca_file=settings.k8s_ca_file,
+        ca=settings.k8s_ca,
+        token_param=settings.k8s_api_token_param,
+        fetch_token=_token_fetcher(settings, environ),
+        kubeconfig=settings.kubeconfig,
+    )
+    return connect(access, environ=environ)
 
 
 def _token_fetcher(settings: Settings, environ: Mapping[str, str]) -> Callable[[], str] | None:
@@ -200,7 +208,7 @@ def _token_fetcher(settings: Settings, environ: Mapping[str, str]) -> Callable[[
 
 def metrics_of(settings: Settings, kubernetes: "KubernetesApi") -> Metrics:
     """The source of the load that the settings name."""
-    from holdfast.adapters.kubernetes import MetricsServer, RequestsOnly
+    from holdfast.adapters.kubernetes.metrics import MetricsServer, RequestsOnly
 
     if settings.metrics == "metrics-server":
         return MetricsServer(kubernetes.client, max_age_s=settings.metrics_max_age_s)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.adapters.kubernetes import KubernetesApi, connect
-from holdfast.autoscaler.settings import Settings
+from holdfast.adapters.kubernetes import ClusterAccess, KubernetesApi, connect
 from tests.real.cluster.corner import Corner
 from tests.real.presence import present
 from tools.parts.catalog.kubernetes import PART as KUBERNETES
@@ -30,5 +29,5 @@ def corner(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Corner]
 @pytest.fixture
 def api(cluster: Cluster) -> Iterator[KubernetesApi]:
     """Signed in as the administrator, by kubeconfig."""
-    with connect(Settings(kubeconfig=str(cluster.kubeconfig)), environ={}) as made:
+    with connect(ClusterAccess(kubeconfig=str(cluster.kubeconfig)), environ={}) as made:
         yield made

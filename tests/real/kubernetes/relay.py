@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from holdfast.adapters.kubernetes import KubernetesApi
-from holdfast.adapters.kubernetes.client import Access, Client
+from holdfast.adapters.kubernetes.auth.access import Access
+from holdfast.adapters.kubernetes.client import Client
 from holdfast.sim.proxy import Fate, FaultProxy
 from tools.parts.cluster import Cluster
 

@@ -2,19 +2,19 @@
 
 import base64
 import json
+import os
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from holdfast.adapters.kubernetes import CALLS, Denied, KubernetesApi, can_i, connect
+from holdfast.adapters.kubernetes import CALLS, ClusterAccess, Denied, KubernetesApi, can_i, connect
 from holdfast.adapters.kubernetes.calls import EVICT_POD, LIST_PODS
-from holdfast.autoscaler.settings import Settings
 from holdfast.kernel import HoldfastError, Invalid
 from tests.real.cluster.corner import Corner
 from tests.real.kubernetes.seeing import pod_of
@@ -24,10 +24,19 @@ from tools.parts.cluster import Cluster
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
-def by_address(cluster: Cluster, tokens: Iterator[str], **more: str) -> KubernetesApi:
-    trust = more or {"k8s_ca_file": str(cluster.ca_file)}
-    settings = Settings(k8s_api_url=cluster.server, k8s_api_token_param="/k3s/apiToken", **trust)  # type: ignore[arg-type]
-    return connect(settings, fetch_token=lambda: next(tokens), environ={})
+def by_address(cluster: Cluster, tokens: Iterator[str], ca: str = "") -> KubernetesApi:
+    return connect(by_param(cluster, lambda: next(tokens), ca), environ={})
+
+
+def by_param(cluster: Cluster, fetch_token: Callable[[], str], ca: str = "") -> ClusterAccess:
+    """`ca`: the authority itself, instead of its file."""
+    return ClusterAccess(
+        api_url=cluster.server,
+        token_param="/k3s/apiToken",
+        fetch_token=fetch_token,
+        ca=ca,
+        ca_file="" if ca else str(cluster.ca_file),
+    )
 
 
 def works(api: KubernetesApi) -> bool:
@@ -53,7 +62,7 @@ def test_the_authority_itself_is_as_good_as_its_file(cluster: Cluster, carried: 
         "one line": text.replace("\n", "\\n"),
         "base64": base64.b64encode(text.encode()).decode(),
     }
-    with by_address(cluster, iter([cluster.admin_token]), k8s_ca=ways[carried]) as api:
+    with by_address(cluster, iter([cluster.admin_token]), ca=ways[carried]) as api:
         assert works(api)
 
 
@@ -62,7 +71,7 @@ def test_a_token_that_was_rotated_is_fetched_again_at_once(cluster: Cluster) -> 
         assert works(api)
 
 
-def test_a_token_that_nobody_accepts_is_denied_with_where_it_is_kept(cluster: Cluster) -> None:
+def test_a_token_that_is_not_accepted_is_denied_with_where_it_is_kept(cluster: Cluster) -> None:
     with by_address(cluster, iter(["made-up-1", "made-up-2"])) as api, pytest.raises(Denied) as denied:
         api.nodes()
     assert "401" in str(denied.value)
@@ -76,10 +85,8 @@ def test_a_token_that_is_revoked_in_use_is_replaced_by_the_next(corner: Corner) 
     named = {"metadata": {"name": "passing"}}
     cluster.request("POST", accounts, named).ok()
     tokens = [cluster.service_account_token(corner.name, "passing")]
-    settings = Settings(
-        k8s_api_url=cluster.server, k8s_api_token_param="/k3s/apiToken", k8s_ca_file=str(cluster.ca_file)
-    )
-    with connect(settings, fetch_token=lambda: tokens[-1], environ={}) as api:
+    to = by_param(cluster, lambda: tokens[-1])
+    with connect(to, environ={}) as api:
         allowed = {permission.call: permission.allowed for permission in can_i(api.client)}
         assert set(allowed.values()) == {False}, "it is known, and may do nothing"
         cluster.request("DELETE", f"{accounts}/passing").ok()
@@ -103,7 +110,7 @@ def test_the_folder_of_a_service_account_is_read_again_as_its_token_rotates(
     environ = {"KUBERNETES_SERVICE_HOST": str(at.hostname), "KUBERNETES_SERVICE_PORT": str(at.port)}
     (tmp_path / "ca.crt").write_bytes(cluster.ca_file.read_bytes())
     (tmp_path / "token").write_text("made-up")
-    with connect(Settings(), environ=environ, service_account=tmp_path) as api:
+    with connect(ClusterAccess(service_account=tmp_path), environ=environ) as api:
         assert not works(api)
         (tmp_path / "token").write_text(cluster.admin_token)
         assert works(api)
@@ -112,11 +119,37 @@ def test_the_folder_of_a_service_account_is_read_again_as_its_token_rotates(
 def test_a_kubeconfig_whose_token_was_exchanged_is_read_again(cluster: Cluster, tmp_path: Path) -> None:
     file, right = tmp_path / "config", cluster.kubeconfig.read_text()
     file.write_text(right.replace(cluster.admin_token, "made-up"))
-    with connect(Settings(), environ={"KUBECONFIG": str(file)}) as api:
+    with connect(ClusterAccess(), environ={"KUBECONFIG": str(file)}) as api:
         with pytest.raises(Denied, match=f"context holdfast of {file}"):
             api.nodes()
         file.write_text(right)
         assert works(api)
+
+
+def test_the_command_of_a_kubeconfig_signs_in_and_is_run_again_when_refused(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    config = json.loads(cluster.kubeconfig.read_text())
+    version = "client.authentication.k8s.io/v1"
+    run = {"apiVersion": version, "command": "./get-token", "provideClusterInfo": True}
+    config["users"][0]["user"] = {"exec": {**run, "interactiveMode": "Never"}}
+    (tmp_path / "config").write_text(json.dumps(config))
+    command, credential = tmp_path / "get-token", tmp_path / "credential"
+    command.write_text(f'#!/bin/sh\necho "$KUBERNETES_EXEC_INFO" > {tmp_path}/info\ncat {credential}\n')
+    command.chmod(0o700)
+
+    def prints(token: str) -> None:
+        printed = {"kind": "ExecCredential", "apiVersion": version, "status": {"token": token}}
+        credential.write_text(json.dumps(printed))
+
+    prints("made-up")
+    with connect(ClusterAccess(kubeconfig=str(tmp_path / "config")), environ=os.environ) as api:
+        assert not works(api)
+        prints(cluster.admin_token)
+        assert works(api)
+    told = json.loads((tmp_path / "info").read_text())["spec"]["cluster"]
+    assert told["server"] == cluster.server
+    assert base64.b64decode(told["certificate-authority-data"]) == cluster.ca_file.read_bytes()
 
 
 def test_a_server_of_another_authority_is_not_talked_to(cluster: Cluster, tmp_path: Path) -> None:
@@ -124,7 +157,7 @@ def test_a_server_of_another_authority_is_not_talked_to(cluster: Cluster, tmp_pa
     del config["clusters"][0]["cluster"]["certificate-authority-data"]  # so the system's are trusted
     file = tmp_path / "config"
     file.write_text(json.dumps(config))
-    with connect(Settings(kubeconfig=str(file)), environ={}) as api, pytest.raises(Invalid) as refused:
+    with connect(ClusterAccess(kubeconfig=str(file)), environ={}) as api, pytest.raises(Invalid) as refused:
         api.nodes()
     assert "cannot prove who it is" in str(refused.value)
     assert "that the CA is this cluster's" in str(refused.value)
@@ -135,11 +168,12 @@ def test_a_server_under_another_name_is_not_talked_to_unless_told(cluster: Clust
     file, its = tmp_path / "config", config["clusters"][0]["cluster"]
     its["tls-server-name"] = "elsewhere.example"
     file.write_text(json.dumps(config))
-    with connect(Settings(kubeconfig=str(file)), environ={}) as api, pytest.raises(Invalid, match="Hostname"):
+    named = ClusterAccess(kubeconfig=str(file))
+    with connect(named, environ={}) as api, pytest.raises(Invalid, match="Hostname"):
         api.nodes()
     its["tls-server-name"] = "kubernetes.default.svc"
     file.write_text(json.dumps(config))
-    with connect(Settings(kubeconfig=str(file)), environ={}) as api:
+    with connect(named, environ={}) as api:
         assert works(api)
 
 
@@ -188,19 +222,19 @@ def test_the_certificate_of_a_kubeconfig_is_shown(
         config["clusters"][0]["cluster"]["server"] = url
         (tmp_path / "config").write_text(json.dumps(config))
         with (
-            connect(Settings(kubeconfig=str(tmp_path / "config")), environ={}) as api,
+            connect(ClusterAccess(kubeconfig=str(tmp_path / "config")), environ={}) as api,
             pytest.raises(HoldfastError),
         ):
             api.nodes()
     assert why == [noted]
 
 
-def test_whoever_lacks_a_right_is_told_which(corner: Corner, api: KubernetesApi) -> None:
+def test_a_user_who_lacks_a_right_is_told_which(corner: Corner, api: KubernetesApi) -> None:
     corner.add_node()
     corner.running_pod()
     pod = pod_of(api, corner)
     file = corner.cluster.kubeconfig_of("limited")
-    with connect(Settings(kubeconfig=str(file)), environ={}) as limited:
+    with connect(ClusterAccess(kubeconfig=str(file)), environ={}) as limited:
         with pytest.raises(Denied) as denied:
             limited.evict(pod)
         with pytest.raises(

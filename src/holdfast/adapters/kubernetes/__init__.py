@@ -1,25 +1,24 @@
 """The Kubernetes API by urllib3 and msgspec: lists, cordons, evictions, and who may do them.
 
-Here belong the way to an API server, signing in to it, and what its answers mean.  What to
-cordon or to evict, and when to ask again, is decided elsewhere: nothing here waits.
+Here belong the way to an API server (`client`, `connection`), signing in to it (`auth`), its calls
+and answers (`api`, `calls`, `lists`, `writes`, `errors`, `permissions`), and the load of nodes
+(`metrics`, which implements a port of the autoscaler).  What to cordon or to evict, and
+when to ask again, is decided elsewhere: nothing here waits.
 """
 
 from holdfast.adapters.kubernetes.api import KubernetesApi, connect
+from holdfast.adapters.kubernetes.auth.cluster_access import ClusterAccess
 from holdfast.adapters.kubernetes.calls import CALLS, Call
-from holdfast.adapters.kubernetes.meaning import Denied
-from holdfast.adapters.kubernetes.metrics_server import MetricsServer
+from holdfast.adapters.kubernetes.errors import Denied
 from holdfast.adapters.kubernetes.permissions import Permission, can_i
-from holdfast.adapters.kubernetes.requests_only import RequestsOnly, load_by_requests
 
 __all__ = [
     "CALLS",
     "Call",
+    "ClusterAccess",
     "Denied",
     "KubernetesApi",
-    "MetricsServer",
     "Permission",
-    "RequestsOnly",
     "can_i",
     "connect",
-    "load_by_requests",
 ]

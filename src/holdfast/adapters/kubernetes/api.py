@@ -1,8 +1,7 @@
-"""The autoscaler's `Kubernetes` port on a real API server."""
+"""Nodes, pods and disruption budgets of a real API server: read, changed, evicted, deleted."""
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -10,6 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from holdfast.adapters.kubernetes import calls
+from holdfast.adapters.kubernetes.auth.cluster_access import ClusterAccess
+from holdfast.adapters.kubernetes.auth.sign_in import choose
 from holdfast.adapters.kubernetes.client import (
     CONNECT_TIMEOUT_S,
     JSON_PATCH,
@@ -17,18 +18,16 @@ from holdfast.adapters.kubernetes.client import (
     READ_TIMEOUT_S,
     Client,
 )
+from holdfast.adapters.kubernetes.errors import Answer, translate_answer
 from holdfast.adapters.kubernetes.lists import Page, decoded, listed
-from holdfast.adapters.kubernetes.meaning import Answer, refusal
-from holdfast.adapters.kubernetes.sign_in import SERVICE_ACCOUNT, FetchToken, choose
 from holdfast.adapters.kubernetes.writes import (
     delete_options,
     eviction,
     is_another,
     is_failed_precondition,
-    meaning_of_eviction,
     node_patch,
+    translate_eviction,
 )
-from holdfast.autoscaler.settings import Settings
 from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Pod
 from holdfast.kernel import Conflict, Unknown
 
@@ -44,22 +43,18 @@ _version = msgspec.json.Decoder(dict[str, Any])
 
 
 def connect(
-    settings: Settings,
+    to: ClusterAccess,
     *,
-    fetch_token: FetchToken | None = None,
     environ: Mapping[str, str] = os.environ,
-    context: str = "",
-    service_account: Path = SERVICE_ACCOUNT,
     connect_timeout_s: float = CONNECT_TIMEOUT_S,
     read_timeout_s: float = READ_TIMEOUT_S,
 ) -> "KubernetesApi":
-    """The API server that settings and environment name.
+    """The API server that the operator and the environment name.
 
-    A wrong setting raises Invalid.  No request is made, and no token fetched.
+    A wrong setting raises Invalid.  No request is made and no token fetched, but the command of a
+    kubeconfig's `exec` is run: Busy if it fails or hangs.
     """
-    sign_in = choose(
-        settings, fetch_token=fetch_token, environ=environ, context=context, service_account=service_account
-    )
+    sign_in = choose(to, environ)
     return KubernetesApi(Client(sign_in, connect_timeout_s=connect_timeout_s, read_timeout_s=read_timeout_s))
 
 
@@ -87,7 +82,7 @@ class KubernetesApi:
         if answer.status == 404:
             return None
         if not answer.is_success:
-            raise refusal(calls.GET_NODE, answer, writes=False)
+            raise translate_answer(calls.GET_NODE, answer, writes=False)
         return decoded(calls.GET_NODE, _node, answer.body)
 
     def change_node(self, node: KubeNode, changed: KubeNode) -> KubeNode:
@@ -99,7 +94,7 @@ class KubernetesApi:
         if is_failed_precondition(answer):
             raise Conflict(f"{call}: {name} is no longer at {node.metadata.resource_version}")
         if not answer.is_success:
-            raise refusal(call, answer, writes=True)
+            raise translate_answer(call, answer, writes=True)
         try:
             return _node.decode(answer.body)
         except msgspec.DecodeError as error:
@@ -109,7 +104,7 @@ class KubernetesApi:
         body = eviction(pod, grace_s, dry_run=dry_run)
         path = f"{_pod_path(pod)}/eviction"
         answer = self.client.ask(calls.EVICT_POD, "POST", path, body=body, writes=not dry_run)
-        return meaning_of_eviction(pod, answer, writes=not dry_run)
+        return translate_eviction(pod, answer, writes=not dry_run)
 
     def delete_pod(self, pod: Pod, *, grace_s: int) -> None:
         body = delete_options(pod.metadata.uid, grace_s)
@@ -141,7 +136,7 @@ class KubernetesApi:
 def _check_deleted(call: calls.Call, answer: Answer) -> None:
     """What is gone, or has become another, needs no deleting."""
     if not answer.is_success and answer.status != 404 and not is_another(answer):
-        raise refusal(call, answer, writes=True)
+        raise translate_answer(call, answer, writes=True)
 
 
 def _node_path(name: str) -> str:

@@ -1,6 +1,6 @@
 """Every call to the Kubernetes API, as data: for messages, for the doctor, and to compare with the manifest.
 
-Asking what one may do (`selfsubjectaccessreviews`) is not listed: Kubernetes lets everybody do that.
+Asking what one may do (`selfsubjectaccessreviews`) is not listed: Kubernetes lets every user do that.
 """
 
 from dataclasses import dataclass
@@ -51,4 +51,4 @@ CALLS = (
 
 REVIEW_ACCESS = Call("create", "selfsubjectaccessreviews", "authorization.k8s.io")
 GET_VERSION = Call("get", "/version")
-"""Not a resource: everybody may read it."""
+"""Not a resource: every user may read it."""

@@ -1,4 +1,4 @@
-"""Lists in chunks, decoded straight into the values that the autoscaler works on.
+"""Lists in chunks, decoded straight into the values of `holdfast.cloud.kubernetes`.
 
 The collector is left alone: the values are made without it (`gc=False`), and turning it off
 meanwhile, or freezing after each page, gained nothing on 30,000 pods.
@@ -11,7 +11,7 @@ import msgspec
 
 from holdfast.adapters.kubernetes.calls import Call
 from holdfast.adapters.kubernetes.client import NO_QUERY, Client
-from holdfast.adapters.kubernetes.meaning import refusal, status_of
+from holdfast.adapters.kubernetes.errors import status_of, translate_answer
 from holdfast.cloud.kubernetes import Value
 from holdfast.kernel import Busy, Invalid
 
@@ -65,7 +65,7 @@ def _pages(
         if answer.status == 410 and "continue" in asked:
             raise _Expired(status_of(answer).message)
         if not answer.is_success:
-            raise refusal(call, answer, writes=False)
+            raise translate_answer(call, answer, writes=False)
         page = decoded(call, decoder, answer.body)
         yield page.items or []
         if not page.metadata.continue_:

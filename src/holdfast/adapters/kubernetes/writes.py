@@ -1,10 +1,10 @@
-"""What is sent to change something, and what the answers to an eviction mean."""
+"""What is sent to change something, and the answers to an eviction as outcomes."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from holdfast.adapters.kubernetes.calls import EVICT_POD
-from holdfast.adapters.kubernetes.meaning import Answer, is_lack_of_rights, refusal, status_of
+from holdfast.adapters.kubernetes.errors import Answer, lacks_permission, status_of, translate_answer
 from holdfast.cloud.kubernetes import CORDON_FOUND, CORDON_OWNERS, Evicted, Eviction, KubeNode, Pod
 
 OUR_ANNOTATIONS = (CORDON_OWNERS, CORDON_FOUND)
@@ -68,7 +68,7 @@ def is_failed_precondition(answer: Answer) -> bool:
 
 
 def delete_options(uid: str, grace_s: int | None, *, dry_run: bool = False) -> dict[str, Any]:
-    """Only the very thing that was seen is meant, whoever bears its name by now."""
+    """Only the very object that was seen is meant, not another that has its name by now."""
     options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
     if grace_s is not None:
         options["gracePeriodSeconds"] = grace_s
@@ -92,8 +92,8 @@ def is_another(answer: Answer) -> bool:
     return answer.status == 409 and "UID" in message and "precondition" in message
 
 
-def meaning_of_eviction(pod: Pod, answer: Answer, *, writes: bool = True) -> Evicted:
-    """Raises what `refusal` says for answers that are not about this pod and its budgets."""
+def translate_eviction(pod: Pod, answer: Answer, *, writes: bool = True) -> Evicted:
+    """Raises what `translate_answer` says for answers that are not about this pod and its budgets."""
     status = status_of(answer)
     retry_s = answer.retry_after_s or float(status.details.retry_after_seconds)
     if answer.is_success:
@@ -106,8 +106,8 @@ def meaning_of_eviction(pod: Pod, answer: Answer, *, writes: bool = True) -> Evi
         return Evicted(Eviction.REFUSED, budget.message or status.message, retry_s)
     if answer.status == 403 and status.cause("NamespaceTerminating") and pod.metadata.deletion_timestamp:
         return Evicted(Eviction.ACCEPTED, status.message)
-    if answer.status == 403 and not is_lack_of_rights(status):
+    if answer.status == 403 and not lacks_permission(status):
         return Evicted(Eviction.REFUSED, status.message, retry_s)
     if answer.status == 409 or (answer.status == 504 and "due to conflicts" in status.message):
         return Evicted(Eviction.REFUSED, status.message, retry_s)
-    raise refusal(EVICT_POD, answer, writes=writes)
+    raise translate_answer(EVICT_POD, answer, writes=writes)

@@ -1,14 +1,18 @@
 """All settings of the autoscaler, by the seeds' names.
 
+Here belong what its settings are: their names, defaults, kinds and ranges, and what must hold among
+them.  How settings are read, and how a mistake is told, is `holdfast.settings`.
+
 A setting has one name in three spellings: `cpu_up` here and in `holdfast.toml`, `CPU_UP` in the
 environment; seconds end in `_s` here and in `_SEC` there.  `SEED_NAMES` lists the few that the
-seeds call otherwise.  `check_settings` says what must hold, `load_settings` reads them.
+seeds call otherwise.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from holdfast.cloud.kubernetes import Taint
+from holdfast.settings.table import environment_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +147,10 @@ class Settings:
     metrics_max_age_s: int = 180
     join_check: str = "kubernetes"
     """`kubernetes`: a new node has joined when the API calls it Ready.  `prometheus`: when
-    kube-state-metrics says so too; while nobody answers there, the API's word counts."""
+    kube-state-metrics says so too; while it gives no answer, the API's word counts."""
     kubeconfig: str = ""
+    """As kubectl reads it.  Users who sign in by a command (`exec`, such as `aws eks get-token`) are for
+    the command line and the loop; a Lambda function has no such command."""
     k8s_api_url: str = ""
     k8s_ca_file: str = ""
     k8s_ca: str = ""
@@ -194,5 +200,4 @@ def environment_names(name: str) -> tuple[str, ...]:
     """What a setting may be called in the environment; a rule of draining as `drain.kube_system_stays`."""
     if name in SEED_NAMES:
         return SEED_NAMES[name]
-    spelled = name.replace(".", "_").upper()
-    return (f"{spelled}EC" if spelled.endswith("_S") else spelled,)
+    return (environment_name(name),)

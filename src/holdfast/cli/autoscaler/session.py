@@ -97,7 +97,7 @@ def read_toml(config: Path | None) -> dict[str, Any]:
 
 
 def _fail(error: HoldfastError, as_json: bool, in_lines: bool) -> NoReturn:
-    from holdfast.autoscaler.settings.load import InvalidSettings
+    from holdfast.settings import InvalidSettings
 
     problems = error.problems if isinstance(error, InvalidSettings) else (str(error),)
     if as_json:

@@ -10,18 +10,13 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from holdfast.adapters.kubernetes.client import Access, SignIn
-from holdfast.adapters.kubernetes.trust import authority, checked_url, is_plain, token_in
-from holdfast.autoscaler.settings import Settings
+from holdfast.adapters.kubernetes.auth.access import Access, SignIn
+from holdfast.adapters.kubernetes.auth.cluster_access import ClusterAccess, FetchToken
+from holdfast.adapters.kubernetes.auth.trust import authority, checked_url, is_plain, token_in
 from holdfast.kernel import Invalid
 
-SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 TOKEN_KEPT_S = 120.0
 """How long a fetched token is used before it is fetched again, as in the seed."""
-
-FetchToken = Callable[[], str]
-"""Reads the token where it is kept.  It is asked seldom, and at once when a token was not
-accepted: so it must not keep the value itself."""
 
 THREE_WAYS = (
     "nothing says how to reach the Kubernetes API: set k8s_api_url with k8s_api_token_param and k8s_ca_file"
@@ -30,57 +25,48 @@ THREE_WAYS = (
 )
 
 
-def choose(
-    settings: Settings,
-    *,
-    fetch_token: FetchToken | None = None,
-    environ: Mapping[str, str] = os.environ,
-    context: str = "",
-    service_account: Path = SERVICE_ACCOUNT,
-) -> SignIn:
-    """The way that settings and environment describe: the most explicit one wins."""
-    if settings.k8s_api_url or settings.k8s_api_token_param:
-        return by_fetched_token(settings, fetch_token)
-    if named := settings.kubeconfig or environ.get("KUBECONFIG", ""):
-        from holdfast.adapters.kubernetes.kubeconfig import sign_in_by_kubeconfig  # a Lambda has none
+def choose(to: ClusterAccess, environ: Mapping[str, str] = os.environ) -> SignIn:
+    """The way that the operator and the environment describe: the most explicit one wins."""
+    if to.api_url or to.token_param:
+        return by_fetched_token(to)
+    if named := to.kubeconfig or environ.get("KUBECONFIG", ""):
+        from holdfast.adapters.kubernetes.auth.kubeconfig import sign_in_by_kubeconfig  # a Lambda has none
 
-        return lambda: sign_in_by_kubeconfig(named, context)
+        return lambda: sign_in_by_kubeconfig(named, to.context, environ)
     if host := environ.get("KUBERNETES_SERVICE_HOST", ""):
-        return by_service_account(host, environ.get("KUBERNETES_SERVICE_PORT", "443"), service_account)
+        return by_service_account(host, environ.get("KUBERNETES_SERVICE_PORT", "443"), to.service_account)
     raise Invalid(THREE_WAYS)
 
 
-def by_fetched_token(
-    settings: Settings, fetch_token: FetchToken | None, *, now_s: Callable[[], float] = time.monotonic
-) -> SignIn:
-    """An address from the settings; the token is fetched from where it is kept, and again as it ages."""
-    _check_complete(settings, fetch_token)
+def by_fetched_token(to: ClusterAccess, *, now_s: Callable[[], float] = time.monotonic) -> SignIn:
+    """An address that was given; the token is fetched from where it is kept, and again as it ages."""
+    _check_complete(to)
+    fetch_token = to.fetch_token
 
     def sign_in() -> Access:
         assert fetch_token is not None  # _check_complete
-        url = checked_url("k8s_api_url", settings.k8s_api_url)
-        field = "k8s_ca_file" if settings.k8s_ca_file else "k8s_ca"
-        trust = authority(field, file=settings.k8s_ca_file, text=settings.k8s_ca)
-        how = f"the token in {settings.k8s_api_token_param}"
+        url = checked_url("k8s_api_url", to.api_url)
+        trust = authority("k8s_ca_file" if to.ca_file else "k8s_ca", file=to.ca_file, text=to.ca)
+        how = f"the token in {to.token_param}"
         return Access(url, how, None if is_plain(url) else trust, _Kept(fetch_token, now_s))
 
     return sign_in
 
 
-def _check_complete(settings: Settings, fetch_token: FetchToken | None) -> None:
+def _check_complete(to: ClusterAccess) -> None:
     """Name all that is missing at once."""
     missing = []
-    if not settings.k8s_api_url:
+    if not to.api_url:
         missing.append("k8s_api_url is empty: set it to the API server's address, https://…:6443")
-    if not settings.k8s_api_token_param:
+    if not to.token_param:
         missing.append("k8s_api_token_param is empty: set it to the SSM parameter that has the token")
-    if not settings.k8s_ca_file and not settings.k8s_ca and not is_plain(settings.k8s_api_url):
+    if not to.ca_file and not to.ca and not is_plain(to.api_url):
         missing.append(
             "k8s_ca_file and k8s_ca are both empty, and the server must prove who it is: set one to the"
             " cluster's CA (on k3s: /var/lib/rancher/k3s/server/tls/server-ca.crt)"
         )
-    if fetch_token is None:
-        missing.append("fetch_token is not given: nobody can read k8s_api_token_param")
+    if to.fetch_token is None:
+        missing.append("fetch_token is not given: without it k8s_api_token_param cannot be read")
     if missing:
         raise Invalid("; ".join(missing))
 

@@ -1,4 +1,4 @@
-"""Whom we trust, and what we show: certificate authorities, our own certificate, files with tokens."""
+"""Which servers are trusted, and what they are shown: authorities, our own certificate, files with tokens."""
 
 import base64
 import binascii
@@ -28,7 +28,7 @@ def checked_url(field: str, url: str) -> str:
 
 
 def is_plain(url: str) -> bool:
-    """Whether nothing is protected on the way, and nobody proves who they are."""
+    """Whether nothing is protected on the way, and neither side proves who it is."""
     return url.lower().startswith("http:")
 
 
@@ -81,9 +81,9 @@ def pem(field: str, text: str) -> str:
 def show_certificate(field: str, context: ssl.SSLContext, certificate: str, key: str) -> None:
     """Let the server know us by this certificate.  Both are PEM.
 
-    OpenSSL reads them from files only, so they lie for a moment where nobody else may look.
+    OpenSSL reads them from files only, so they lie for a moment where no other user may look.
     """
-    import tempfile  # loads a good deal, and only those need it who have a certificate
+    import tempfile  # loads a good deal, and is needed for a certificate alone
 
     with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
         both = Path(folder, "client.pem")

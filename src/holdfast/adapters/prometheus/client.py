@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from holdfast.adapters.promql import TIMEOUT_S, NoAnswer, PromQl
+from holdfast.adapters.prometheus.promql import TIMEOUT_S, NoAnswer, PromQl
 from holdfast.autoscaler.ports import Load
 from holdfast.cloud.kubernetes import KubeNode, Pod
 from holdfast.kernel import Busy
@@ -66,7 +66,7 @@ class Prometheus:
         ready = [node for node in nodes if node.is_ready]
         try:
             if not ready:
-                raise NoAnswer("no worker is Ready: there is nobody to measure")
+                raise NoAnswer("no worker is Ready: there is nothing to measure")
             mine = self._reporting(ready)
             idle = sum(each.numbers["idle"] * each.numbers["cpus"] for each in mine.values())
             cpu = _busy(1 - idle / sum(each.numbers["cpus"] for each in mine.values()), "the fleet")
@@ -77,7 +77,7 @@ class Prometheus:
     def ready_nodes(self) -> frozenset[str]:
         """The names of all nodes that kube-state-metrics calls Ready.  Repeatable.
 
-        Raises Busy where that cannot be said: nobody is unready because nobody answers.
+        Raises Busy where that cannot be said: no answer does not make a node unready.
         """
         try:
             found = self._promql.query(READY)
@@ -112,7 +112,7 @@ class Prometheus:
         """One look at idle share, number of CPUs and age, all as of the same moment."""
         by, rate = ", ".join(self._labels), f"rate({IDLE}[{self._rate_s}s])"
         every = f"avg by ({by}) (sum by ({by}, cpu) (rate({SECONDS}[{self._rate_s}s])))"
-        # Where only the idle mode is scraped, everybody would idle all the time.
+        # Where only the idle mode is scraped, every machine would seem idle all the time.
         others = f'count by ({by}) ({SECONDS}{{mode!="idle"}})'
         parts = {
             "idle": f"avg by ({by}) ({rate}) / {every} and {others}",

@@ -1,4 +1,4 @@
-"""What the API server's answers mean: done, not done, or nobody can say."""
+"""The API server's answers as errors of the kernel: refused, to be repeated later, or unknown."""
 
 from dataclasses import dataclass, field
 
@@ -59,7 +59,7 @@ def status_of(answer: Answer) -> Status:
         return Status(message=answer.body[:TEXT_MAX].decode(errors="replace").strip())
 
 
-def refusal(call: Call, answer: Answer, *, writes: bool) -> HoldfastError:
+def translate_answer(call: Call, answer: Answer, *, writes: bool) -> HoldfastError:
     """The error to raise for an answer that is no success."""
     status = status_of(answer)
     told = f"{call}: {answer.status} {status.message or status.reason or 'without a reason'}"
@@ -69,7 +69,7 @@ def refusal(call: Call, answer: Answer, *, writes: bool) -> HoldfastError:
         wait_s = answer.retry_after_s
         return Busy(f"{told} (Retry-After: {wait_s:g} s)" if wait_s else told)
     if answer.status == 403:
-        fix = call.fix if is_lack_of_rights(status) else "an admission rule of the cluster forbids it"
+        fix = call.fix if lacks_permission(status) else "an admission rule of the cluster forbids it"
         return Denied(f"{told} ({fix})")
     if answer.status >= 500 or answer.status in (408, 410):
         return Unknown(told) if writes else Busy(told)
@@ -78,11 +78,11 @@ def refusal(call: Call, answer: Answer, *, writes: bool) -> HoldfastError:
     return Invalid(f"{told} (the request itself is wrong; this is a defect)")
 
 
-def is_lack_of_rights(status: Status) -> bool:
-    """Whether a 403 is the authorizer's, who names the user, and not some admission rule's."""
+def lacks_permission(status: Status) -> bool:
+    """Whether a 403 is the authorizer's, which names the user, and not some admission rule's."""
     return "User " in status.message and " cannot " in status.message
 
 
-def lost(call: Call, why: str, *, writes: bool) -> HoldfastError:
+def translate_lost_answer(call: Call, why: str, *, writes: bool) -> HoldfastError:
     """The error to raise when a request left and no whole answer came back."""
     return Unknown(f"{call}: {why}") if writes else Busy(f"{call}: {why}")
