@@ -12,9 +12,9 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectionClosedError
 
-from holdfast.adapters.dynamodb import DynamoCapStore
-from holdfast.adapters.dynamodb import client as shipped_client
-from holdfast.adapters.dynamodb import items as shipped_items
+from holdfast.adapters.aws.dynamodb import client as shipped_client
+from holdfast.adapters.aws.dynamodb import items as shipped_items
+from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore
 from holdfast.kernel import Conflict, Done, Event, Unknown, Versioned, Write, advance
 from holdfast.leases.agreement import WORKFLOW
 from holdfast.leases.cap import CODEC, Cap, View

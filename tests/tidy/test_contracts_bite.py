@@ -58,7 +58,7 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
         ("kernel.driver", "def later() -> None:\n    import boto3", KERNEL),
         ("kernel.driver", "import holdfast.leases.cap", KERNEL),
         ("autoscaler.shrink", "import random", PURE),
-        ("autoscaler.shrink", "import holdfast.adapters.sqlite", LAYERS),
+        ("autoscaler.shrink", "import holdfast.adapters.sql.sqlite", LAYERS),
         ("failover.takeover", "import holdfast.leases.cap", APART),
     ],
     ids=[

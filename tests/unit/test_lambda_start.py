@@ -21,7 +21,7 @@ result = [answer, sorted(sys.modules)]
 """
 NOT_NEEDED = (
     *("click", "rich", "greenlet", "yaml", "prometheus_client", "sqlite3", "asyncio", "tomllib", "unittest"),
-    *("holdfast.sim", "holdfast.cli", "holdfast.failover", "holdfast.adapters.sqlite"),
+    *("holdfast.sim", "holdfast.cli", "holdfast.failover", "holdfast.adapters.sql.sqlite"),
 )
 
 CLIENTS = """
