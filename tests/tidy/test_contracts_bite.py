@@ -48,7 +48,9 @@ def test_the_package_as_it_is_keeps_every_contract(copy: Path) -> None:
 KERNEL = "The kernel imports nothing but the standard library's data modules"
 PURE = "Parts are pure"
 APART = "Parts do not import each other"
-LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand on top"
+ADAPTERS = "Adapters import of a part only its ports and values"
+PLATFORM = "AWS and SQL know no part, but for the stores that implement a part's port"
+LAYERS = "Adapters know ports, parts know no adapter, app joins them; sim stands beside, cli on top"
 
 
 @pytest.mark.parametrize(
@@ -60,6 +62,14 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
         ("autoscaler.shrink", "import random", PURE),
         ("autoscaler.shrink", "import holdfast.adapters.sql.sqlite", LAYERS),
         ("failover.takeover", "import holdfast.leases.cap", APART),
+        ("adapters.prometheus", "import holdfast.autoscaler.settings", ADAPTERS),
+        ("adapters.sql.sqlite.groups", "import holdfast.failover.takeover", ADAPTERS),
+        ("adapters.aws.ec2.launch", "import holdfast.autoscaler.ports", PLATFORM),
+        ("adapters.sql.sqlite.items", "import holdfast.leases.cap", PLATFORM),
+        ("adapters.aws.ssm", "import holdfast.app.autoscaler", LAYERS),
+        ("sim.demo", "import holdfast.app.failover", LAYERS),
+        ("app.leases", "import holdfast.sim.demo", LAYERS),
+        ("app.leases", "import holdfast.cli.up", LAYERS),
     ],
     ids=[
         "the kernel reads a clock",
@@ -68,6 +78,14 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
         "a part throws dice",
         "a part knows an adapter",
         "a part knows another",
+        "an adapter reads a part's settings",
+        "a store knows more of its part than values",
+        "EC2 knows a part",
+        "plain items know a part",
+        "an adapter knows the wiring",
+        "the simulated world knows the wiring",
+        "the wiring knows the simulated world",
+        "the wiring knows a command",
     ],
 )
 def test_a_wrong_import_breaks_its_contract_and_is_named(
@@ -123,3 +141,25 @@ def test_a_name_is_not_allowed_for_beginning_like_an_allowed_one() -> None:
 def test_a_contract_about_a_module_that_is_not_there_is_an_error(option: str) -> None:
     with pytest.raises(ValueError, match=r"part\.gone, which does not exist"):
         allow_list(**{option: ["part.gone"]}).check(imports(), verbose=False)
+
+
+def test_only_what_a_contract_concerns_is_judged() -> None:
+    contract = allow_list(concerning=["other"], allowed=["other.ports"])
+    fine = imports(("part.rules", "time"), ("part.rules", "other.ports"))
+    assert contract.check(fine, verbose=False).kept
+
+    found = contract.check(imports(("part.rules", "other.inside")), verbose=False)
+    assert found.metadata["breaches"] == [("part.rules", "other.inside", "l. 3")]
+
+
+def test_an_ignored_import_is_let_pass_and_no_other() -> None:
+    contract = allow_list(ignore_imports=["part.rules -> time"])
+    assert contract.check(imports(("part.rules", "time")), verbose=False).kept
+
+    found = contract.check(imports(("part.rules", "time"), ("part.tick", "time")), verbose=False)
+    assert found.metadata["breaches"] == [("part.tick", "time", "l. 3")]
+
+
+def test_an_exception_for_an_import_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"part\.rules -> time, which does not exist"):
+        allow_list(ignore_imports=["part.rules -> time"]).check(imports(), verbose=False)
