@@ -116,6 +116,7 @@ FILE_TROUBLES = (
     "disk is full",
     "disk I/O error",
     "file is not a database",
+    "database disk image is malformed",
 )
 """What SQLite says, which names no fix."""
 

@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS events (
     PRIMARY KEY (collection, subject, version, n)
 ) WITHOUT ROWID;
 
--- Notices that wait until somebody has folded them into the cluster's record.
+-- Notices that wait until they are folded into the cluster's record.
 CREATE TABLE IF NOT EXISTS notices (
     key TEXT PRIMARY KEY,
     instance_id TEXT NOT NULL,

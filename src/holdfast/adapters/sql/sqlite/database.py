@@ -1,4 +1,4 @@
-"""One SQLite file: transactions whose failures are sorted into outcomes, and the event log.
+"""One SQLite file: transactions whose failures become outcomes, and the event log.
 
 WAL, so that readers never wait for a writer; full synchronisation, so that what was
 acknowledged survives the machine as well as the process.
@@ -10,9 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from typing import Any
 
+from holdfast.adapters.sql.migrations import migrations
+from holdfast.adapters.sql.sqlite.migrate import migrate, refuse_newer
 from holdfast.kernel import Busy, Conflict, Corrupt, Event, Logged, Unknown, Write
 from holdfast.kernel.event import EVENTS_KEPT_S
 
@@ -24,27 +25,36 @@ class Database:
     """A connection that several threads may share, one transaction at a time."""
 
     def __init__(self, path: str, *, now_s: Callable[[], float] = time.time) -> None:
-        """`now_s` is the database's clock: leases are judged by it and by no other."""
+        """`now_s` is the database's clock: leases are judged by it and by no other.
+
+        Makes the file, or brings its schema up to date.  Raises Invalid for a file of a newer release
+        and Corrupt for one that is no database; both stay as they are.
+        """
         self.path = path
         self._lock = threading.Lock()
         self._db = sqlite3.connect(
             path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
         )
         self._db.create_function("now_s", 0, now_s)
-        with _sorted(path):
+        try:
+            self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
+        known = migrations()
+        refuse_newer(self, known)
+        with _translate_errors(self.path):
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
-            self._db.executescript(
-                files("holdfast.adapters.sql")
-                .joinpath("migrations/0001_records_groups_events_notices.sql")
-                .read_text()
-            )
+        migrate(self, known)
 
     def close(self) -> None:
         self._db.close()
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
-        with self._lock, _sorted(self.path):
+        with self._lock, _translate_errors(self.path):
             return self._db.execute(sql, values).fetchall()
 
     @contextmanager
@@ -54,7 +64,7 @@ class Database:
         Raises Busy if nothing was written and no other write won, and Unknown if the commit
         itself gave no clear answer.
         """
-        with self._lock, _sorted(self.path):
+        with self._lock, _translate_errors(self.path):
             self._db.execute(f"BEGIN {kind}")
             try:
                 yield self._db
@@ -151,11 +161,11 @@ def _numbers(event: Event) -> str:
 
 
 @contextmanager
-def _sorted(path: str) -> Iterator[None]:
+def _translate_errors(path: str) -> Iterator[None]:
     """What SQLite raises before a commit means that nothing was written."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise Busy(f"{path}: {error}") from error
     except sqlite3.DatabaseError as error:
-        raise Corrupt(table=path, key="(file)", attribute="(file)", problem=str(error)) from error
+        raise Corrupt(table=path, problem=f"{error}. Nothing was changed") from error

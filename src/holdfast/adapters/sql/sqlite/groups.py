@@ -32,9 +32,11 @@ class SqliteGroupStore:
             version = (
                 self.database.last_told(db, COLLECTION, agent_id) if row is None or row[0] is None else row[0]
             )
-        version = load_version({"version": version}, table=COLLECTION, key=agent_id)
+        version = load_version({"version": version}, table=f"{self.database.path}:agents", key=agent_id)
         _, commit_id, epoch, since_s, *takeover = row or (None, "", 0, 0.0)
-        return Versioned(_group(agent_id, epoch, since_s, takeover, found), version, commit_id)
+        return Versioned(
+            _group(self.database.path, agent_id, epoch, since_s, takeover, found), version, commit_id
+        )
 
     def commit(
         self, agent_id: str, found: Versioned[Group], write: Write[Group], commit_id: str
@@ -54,7 +56,7 @@ class SqliteGroupStore:
                 changed = db.execute(UPDATE, values)
                 if changed.rowcount != 1:
                     raise Conflict(f"{agent_id}: version {found.version} is gone")
-                _put_members(db, group)
+                _put_members(db, self.database.path, group)
                 self.database.tell(db, COLLECTION, agent_id, version, commit_id, write)
         return Versioned(group, version, commit_id)
 
@@ -119,7 +121,7 @@ ON CONFLICT (id) DO UPDATE SET position = excluded.position, is_primary = exclud
 """
 
 
-def _put_members(db: sqlite3.Connection, group: Group) -> None:
+def _put_members(db: sqlite3.Connection, path: str, group: Group) -> None:
     """Demotions before promotions: the unique index holds at every statement."""
     ids = [member.instance_id for member in group.members]
     others = f"DELETE FROM instances WHERE agent_id = ? AND id NOT IN ({', '.join('?' * len(ids))})"
@@ -130,14 +132,17 @@ def _put_members(db: sqlite3.Connection, group: Group) -> None:
         row = (member.instance_id, group.agent_id, position, primary, status, member.ready)
         if db.execute(PUT, row).rowcount != 1:
             problem = f"{member.instance_id} belongs to another agent"
-            raise Corrupt(table="instances", key=member.instance_id, attribute="agent_id", problem=problem)
+            raise Corrupt(
+                table=f"{path}:instances", key=member.instance_id, attribute="agent_id", problem=problem
+            )
 
 
 def _group(
-    agent_id: str, epoch: object, since_s: object, takeover: Sequence[Any], rows: Sequence[Any]
+    path: str, agent_id: str, epoch: object, since_s: object, takeover: Sequence[Any], rows: Sequence[Any]
 ) -> Group:
     def corrupt(attribute: str, problem: str) -> Corrupt:
-        return Corrupt(table="agents and instances", key=agent_id, attribute=attribute, problem=problem)
+        where = f"{path}:agents and instances"
+        return Corrupt(table=where, key=agent_id, attribute=attribute, problem=problem)
 
     if not isinstance(epoch, int) or epoch < 0:
         raise corrupt("epoch", f"is {epoch!r}; expected a whole number of at least 0")

@@ -25,7 +25,7 @@ class SqliteItems(Generic[Record]):
         with self.database.transaction("DEFERRED") as db:
             stored, commit_id, body = self._find(db, subject)
             version = self.database.last_told(db, self.collection, subject) if stored is None else stored
-        where = {"table": f"{self.database.path}:{self.collection}", "key": subject}
+        where = {"table": self._where, "key": subject}
         value = self._codec.load(body, **where)
         return Versioned(
             value, load_version({"version": version}, **where), commit_id, self._stated(stored, body)
@@ -56,6 +56,11 @@ class SqliteItems(Generic[Record]):
     def events(self, subject: str, after: int = 0) -> Sequence[Logged]:
         return self.database.events(self.collection, subject, after)
 
+    @property
+    def _where(self) -> str:
+        """For messages."""
+        return f"{self.database.path}:{self.collection}"
+
     def _find(self, db: sqlite3.Connection, subject: str) -> tuple[int | None, str, dict[str, Any]]:
         row = db.execute(
             "SELECT version, commit_id, body FROM records WHERE collection = ? AND subject = ?",
@@ -69,7 +74,7 @@ class SqliteItems(Generic[Record]):
             body = None
         if not isinstance(body, dict):
             problem = f"is {row[2]!r}; expected a JSON object. Nothing was changed: mend or delete it by hand"
-            raise Corrupt(table=self.collection, key=subject, attribute="body", problem=problem)
+            raise Corrupt(table=self._where, key=subject, attribute="body", problem=problem)
         return row[0], row[1], body
 
     def _put(
