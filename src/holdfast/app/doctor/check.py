@@ -28,6 +28,16 @@ def tried(area: str, what: str, ask: Callable[[], str], fix: str = "") -> Check:
         return failed(area, what, error, fix)
 
 
+def allowed(area: str, what: str, ask: Callable[[], None]) -> Check:
+    """Allowed if asking raises nothing."""
+
+    def asked() -> str:
+        ask()
+        return "allowed"
+
+    return tried(area, what, asked)
+
+
 def failed(area: str, what: str, error: HoldfastError, fix: str = "") -> Check:
     """What went wrong, and what to do: the error's own words, or else those given."""
     said, own = getattr(error, "message", ""), getattr(error, "fix", "")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast.app.doctor.check import Check, failed, tried
+from holdfast.app.doctor.check import Check, allowed, failed, tried
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud import Instance, Market, Offering
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from holdfast.app.autoscaler.cloud import Ec2Cloud
 
 EC2 = "EC2"
-WOULD_WORK = "DryRunOperation"
 
 
 def ec2(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
@@ -56,6 +55,8 @@ def _control_plane(cloud: "Ec2Cloud", settings: Settings) -> Check:
 
 
 def _pool(client: "EC2Client", cloud: "Ec2Cloud", settings: Settings, pool: Pool) -> Iterator[Check]:
+    from holdfast.adapters.aws.ec2 import dry_run
+
     called = f"pool {pool.name}"
     yield tried(EC2, f"{called}: subnets", lambda: _zones(cloud, pool))
     yield tried(EC2, f"{called}: instance types", lambda: _types(cloud, pool))
@@ -73,7 +74,7 @@ def _pool(client: "EC2Client", cloud: "Ec2Cloud", settings: Settings, pool: Pool
         yield from _making(client, settings, pool)
     if pool.subnet_ids and pool.instance_types:
         request = _launch_request(settings, pool, template)
-        yield _dry(f"{called}: ec2:RunInstances", lambda: client.run_instances(**request, DryRun=True), pool)
+        yield _dry(f"{called}: ec2:RunInstances", lambda: dry_run.run_instances(client, request), pool)
 
 
 def _zones(cloud: "Ec2Cloud", pool: Pool) -> str:
@@ -116,26 +117,20 @@ def _prices(cloud: "Ec2Cloud", settings: Settings, pool: Pool) -> Check:
 
 
 def _making(client: "EC2Client", settings: Settings, pool: Pool) -> Iterator[Check]:
-    from holdfast.adapters.aws.ec2.tags import written
+    from holdfast.adapters.aws.ec2 import dry_run
     from holdfast.adapters.aws.ec2.templates import template_name
     from holdfast.app.autoscaler.cloud import tag_scheme
 
     name, data = template_name(settings.cluster_name, pool.name), {"InstanceType": pool.instance_types[0]}
-    worn = written(tag_scheme(settings).of_template(pool.name))
-    create: dict[str, Any] = {
-        "LaunchTemplateName": name,
-        "LaunchTemplateData": data,
-        "TagSpecifications": [{"ResourceType": "launch-template", "Tags": worn}],
-    }
+    worn = tag_scheme(settings).of_template(pool.name)
     called = f"pool {pool.name}"
     yield _dry(
         f"{called}: ec2:CreateLaunchTemplate",
-        lambda: client.create_launch_template(**create, DryRun=True),
+        lambda: dry_run.create_launch_template(client, name, data, worn),
         pool,
     )
-    version: dict[str, Any] = {"LaunchTemplateName": name, "LaunchTemplateData": data}
     what = f"{called}: ec2:CreateLaunchTemplateVersion"
-    answer = _dry(what, lambda: client.create_launch_template_version(**version, DryRun=True), pool)
+    answer = _dry(what, lambda: dry_run.create_launch_template_version(client, name, data), pool)
     if "NotFound" in answer.says:
         yield Check(EC2, what, None, "cannot be tried before the first launch has made the template")
     else:
@@ -170,29 +165,28 @@ def _launch_request(settings: Settings, pool: Pool, template: Any) -> dict[str, 
 
 def _termination(client: "EC2Client", machines: list[Instance]) -> Iterator[Check]:
     """What may be terminated depends on its tags: only one of ours can show it."""
+    from holdfast.adapters.aws.ec2 import dry_run
+
     one = next((each.instance_id for each in machines if each.action_id), "")
     for what, ask in (
-        ("ec2:TerminateInstances", lambda: client.terminate_instances(InstanceIds=[one], DryRun=True)),
-        ("ec2:GetConsoleOutput", lambda: client.get_console_output(InstanceId=one, DryRun=True)),
+        ("ec2:TerminateInstances", lambda: dry_run.terminate_instances(client, one)),
+        ("ec2:GetConsoleOutput", lambda: dry_run.get_console_output(client, one)),
     ):
         if one:
-            yield _dry(what, ask, None)
+            yield allowed(EC2, what, ask)
         else:
             yield Check(EC2, what, None, "cannot be tried before Holdfast has launched a machine")
 
 
-def _dry(what: str, ask: Callable[[], object], pool: Pool | None) -> Check:
+def _dry(what: str, ask: Callable[[], None], pool: Pool) -> Check:
+    """As `allowed`; a refusal is told with the pool's setting behind it."""
     from holdfast.adapters.aws.ec2.launch import refusal
-    from holdfast.adapters.aws.errors import Rejected, translate_errors
+    from holdfast.adapters.aws.errors import Rejected
 
-    action = what.rpartition(": ")[2]
-    try:
-        with translate_errors(action, changes=False):
+    def asked() -> None:
+        try:
             ask()
-    except Rejected as error:
-        if error.code == WOULD_WORK:
-            return Check(EC2, what, True, "allowed")
-        return Check(EC2, what, False, refusal(error, pool.name).message if pool else str(error))
-    except HoldfastError as error:
-        return failed(EC2, what, error)
-    return Check(EC2, what, True, "allowed")
+        except Rejected as error:
+            raise Invalid(refusal(error, pool.name).message) from error
+
+    return allowed(EC2, what, asked)
