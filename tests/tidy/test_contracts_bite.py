@@ -62,7 +62,7 @@ LAYERS = "Adapters know ports, parts know no adapter, app joins them; sim stands
         ("autoscaler.shrink", "import random", PURE),
         ("autoscaler.shrink", "import holdfast.adapters.sql.sqlite", LAYERS),
         ("failover.takeover", "import holdfast.leases.cap", APART),
-        ("adapters.prometheus", "import holdfast.autoscaler.settings", ADAPTERS),
+        ("adapters.logs", "import holdfast.autoscaler.settings", ADAPTERS),
         ("adapters.sql.sqlite.groups", "import holdfast.failover.takeover", ADAPTERS),
         ("adapters.aws.ec2.launch", "import holdfast.autoscaler.ports", PLATFORM),
         ("adapters.sql.sqlite.items", "import holdfast.leases.cap", PLATFORM),
