@@ -25,7 +25,7 @@ from statistics import median
 from typing import Final, Protocol
 
 from bench import Row
-from holdfast.adapters.sqlite import Database, SqliteItems
+from holdfast.adapters.sql.sqlite import Database, SqliteItems
 from holdfast.autoscaler.codec import CODEC, encode
 from holdfast.autoscaler.record import Cluster, ScaleDown, Status, Target, Tombstone
 from holdfast.kernel import Event, Lock, Write

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.dynamodb import make_client
+from holdfast.adapters.aws.dynamodb import make_client
 from tools.parts.catalog import ministack
 
 

@@ -14,7 +14,7 @@ from botocore import xform_name
 from botocore.loaders import Loader
 
 SOURCE: Final = Path(__file__).parents[1] / "src" / "holdfast"
-SERVICES: Final[Mapping[str, str]] = {"dynamodb": "dynamodb", "ec2": "ec2", "ssm": "ssm.py"}
+SERVICES: Final[Mapping[str, str]] = {"dynamodb": "aws/dynamodb", "ec2": "aws/ec2", "ssm": "aws/ssm.py"}
 """Each service that the product talks to, and the adapter that does."""
 BY_NAME: Final = (".get_paginator", ".get_waiter")
 MAKERS: Final = ("client", "make_client")

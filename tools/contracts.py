@@ -1,8 +1,8 @@
 """A contract for import-linter: these modules import one another, what is allowed, and nothing else.
 
-import-linter's own contracts forbid what somebody thought of.  Purity needs the opposite:
-nobody can list every module that reaches a clock, a network or a disk, so this one lists
-what may be imported and refuses the rest.
+import-linter's own contracts forbid what was thought of.  Purity needs the opposite: no list of
+modules that reach a clock, a network or a disk is complete, so this one lists what may be imported
+and refuses the rest.
 """
 
 from typing import cast
@@ -21,6 +21,9 @@ class OnlyAllowedImports(Contract):
     `allowed`: what they may import beside one another.
     `shells`: modules among them that are not judged.  The judged ones may not import them,
     or the world would come in by that door.
+    `concerning`: only imports of these are judged; if none is given, all imports.
+    `ignore_imports`: single imports that are let pass, as `importer -> imported`.  One that is not
+    there is an error.
     """
 
     type_name = "only_allowed_imports"
@@ -28,10 +31,13 @@ class OnlyAllowedImports(Contract):
     modules = fields.ListField(subfield=fields.StringField())
     allowed = fields.ListField(subfield=fields.StringField())
     shells = fields.ListField(subfield=fields.StringField(), default=[])
+    concerning = fields.ListField(subfield=fields.StringField(), default=[])
+    ignore_imports = fields.ListField(subfield=fields.StringField(), default=[])
     guidance = fields.StringField(default="")
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         modules, allowed, shells = (self._names(option) for option in ("modules", "allowed", "shells"))
+        concerning, ignored = self._names("concerning"), self._ignored(graph)
         for name in (*modules, *shells):
             if name not in graph.modules:
                 raise ValueError(f"{self.name!r} lists {name}, which does not exist: correct or remove it")
@@ -41,6 +47,8 @@ class OnlyAllowedImports(Contract):
             for importer in sorted(judged)
             for imported in sorted(graph.find_modules_directly_imported_by(importer))
             if imported not in judged and not _is_in(imported, allowed)
+            if not concerning or _is_in(imported, concerning)
+            if (importer, imported) not in ignored
         ]
         return ContractCheck(kept=not breaches, metadata={"breaches": breaches})
 
@@ -50,6 +58,16 @@ class OnlyAllowedImports(Contract):
             output.print_error(f"{importer} is not allowed to import {imported} ({lines})", bold=False)
         output.new_line()
         output.print(str(self.guidance))
+
+    def _ignored(self, graph: ImportGraph) -> set[tuple[str, str]]:
+        found: set[tuple[str, str]] = set()
+        for line in self._names("ignore_imports"):
+            importer, _, imported = line.partition(" -> ")
+            known = importer in graph.modules
+            if not known or imported not in graph.find_modules_directly_imported_by(importer):
+                raise ValueError(f"{self.name!r} ignores {line}, which does not exist: correct or remove it")
+            found.add((importer, imported))
+        return found
 
     def _names(self, option: str) -> list[str]:
         return cast("list[str]", getattr(self, option))  # parsed: no longer the field of that name

@@ -30,7 +30,7 @@ from tools import aws_calls
 SOURCE: Final = Path(__file__).parents[1] / "src" / "holdfast"
 OUT: Final = Path("build") / "holdfast-lambda.zip"
 LIBRARIES: Final = ("msgspec", "urllib3")
-NOT_OURS: Final = ("cli", "console", "failover", "sim")
+NOT_OURS: Final = ("cli", "console", "failover", "leases", "sim")
 """Parts of holdfast that the function never imports."""
 LEFT_OUT: Final = {".pyc", ".pyi", ".typed"}
 SIZE_MAX: Final = 8_000_000

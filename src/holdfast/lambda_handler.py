@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from holdfast.adapters import emf, logs
-from holdfast.adapters.assembly import assemble
+from holdfast.adapters import logs
+from holdfast.adapters.aws import metrics
+from holdfast.adapters.aws.events import Parsed, notices_of
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.eventbridge import Parsed, notices_of
+from holdfast.app.autoscaler.wiring import assemble
 from holdfast.autoscaler.report.gauges import gauges
 from holdfast.autoscaler.settings.load import load
 from holdfast.autoscaler.tick import Autoscaler, Ticked
@@ -113,10 +114,10 @@ class Shell:
     def _measure(self, wired: Autoscaler, ticked: Ticked, me: str) -> None:
         now_s, own = self._clock.now_s(), {"cluster": wired.settings.cluster_name}
         worked = float(ticked.outcome not in FAILED)
-        found: list[emf.Gauge] = [("holdfast_tick_ok", own, worked, "1 if the tick did its work.")]
+        found: list[metrics.Gauge] = [("holdfast_tick_ok", own, worked, "1 if the tick did its work.")]
         if ticked.cluster is not None and ticked.sight is not None:
             found += gauges(ticked.cluster, ticked.sight, wired.settings, now_s)
-        for line in emf.lines(found, at_s=now_s, beside={"requestId": me}):
+        for line in metrics.lines(found, at_s=now_s, beside={"requestId": me}):
             self._write(f"{line}\n")
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.sqlite import Database, cluster_store
+from holdfast.adapters.sql.sqlite import Database
+from holdfast.app.autoscaler.stores import sqlite_cluster_store
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster
 from holdfast.kernel import Do, Hands, Workflow, Write, advance, thrifty
@@ -63,7 +64,7 @@ def grown(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
     workflow: Workflow[Cluster, Wish, Grow] = Workflow(thrifty(step, owner="w-1", ttl_s=60), settle)
     with closing(Database(path)) as database:
         hands: Hands[Cluster, Wish, Grow] = Hands.on(
-            Reporting(cluster_store(database), lines.append),
+            Reporting(sqlite_cluster_store(database), lines.append),
             SUBJECT,
             look=lambda: Wish(uuid.uuid4().hex, 2),
             perform=lambda effect: "w-1",

@@ -6,7 +6,7 @@ One worker alone, so that nothing but a kill can come between its statements.
 import json
 import sys
 
-from holdfast.adapters.sqlite import Database
+from holdfast.adapters.sql.sqlite import Database
 from tests.variants import broken
 from tools.kill_nine.hunt import Hunt
 
@@ -17,7 +17,7 @@ WITHOUT_TRANSACTION = {
 
 
 def main(path: str, kills: int) -> None:
-    variant = broken("holdfast.adapters.sqlite.database", WITHOUT_TRANSACTION)
+    variant = broken("holdfast.adapters.sql.sqlite.database", WITHOUT_TRANSACTION)
     Database.transaction = variant.Database.transaction  # type: ignore[method-assign]
     print(json.dumps(Hunt(path, ["w-1"], seed=1).run(kills)))
 

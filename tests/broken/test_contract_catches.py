@@ -22,7 +22,7 @@ from tests.ministack import client_for
 from tests.proof import prove
 from tests.variants import broken
 
-DYNAMO = "holdfast.adapters.dynamodb.items"
+DYNAMO = "holdfast.adapters.aws.dynamodb.items"
 
 
 def breaks(promise: Callable[[Trial[Any]], None], trial: Any, name: str) -> None:
@@ -35,10 +35,10 @@ def breaks(promise: Callable[[Trial[Any]], None], trial: Any, name: str) -> None
 def sqlite_groups(path: str, *guards: tuple[str, str]) -> Any:
     """A trial of SqliteGroupStore with guards taken out; the log no longer stands behind them."""
     database = broken(
-        "holdfast.adapters.sqlite.database",
+        "holdfast.adapters.sql.sqlite.database",
         {"INSERT INTO events VALUES": "INSERT OR IGNORE INTO events VALUES"},
     )
-    groups = broken("holdfast.adapters.sqlite.groups", dict(guards))
+    groups = broken("holdfast.adapters.sql.sqlite.groups", dict(guards))
 
     class Trial(trials.SqliteGroupTrial):
         def open(self) -> Any:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.adapters.aws.dynamodb.tables import ensure_table
 from holdfast.adapters.clock import new_id
-from holdfast.adapters.dynamodb import cluster_store
-from holdfast.adapters.dynamodb.tables import ensure_table
+from holdfast.app.autoscaler.stores import dynamodb_cluster_store
 from holdfast.autoscaler.record import Cluster
 from holdfast.kernel import Busy, Event, Write
 from tests.contract.trials import side_by_side
@@ -26,7 +26,9 @@ def recorded(client: Any) -> list[tuple[str, dict[str, Any]]]:
 
 def test_every_read_is_strongly_consistent(dynamodb_endpoint: str) -> None:
     client = client_for(dynamodb_endpoint)
-    store = cluster_store(client, state_table=f"wire-{new_id()[:8]}", logs_table=f"wire-{new_id()[:8]}-logs")
+    store = dynamodb_cluster_store(
+        client, state_table=f"wire-{new_id()[:8]}", logs_table=f"wire-{new_id()[:8]}-logs", create_tables=True
+    )
     sent = recorded(client)
 
     found = store.read("cluster")
@@ -41,7 +43,9 @@ def test_every_read_is_strongly_consistent(dynamodb_endpoint: str) -> None:
 
 def test_a_commit_is_one_transaction_with_the_commit_id_as_its_token(dynamodb_endpoint: str) -> None:
     client = client_for(dynamodb_endpoint)
-    store = cluster_store(client, state_table=f"wire-{new_id()[:8]}", logs_table=f"wire-{new_id()[:8]}-logs")
+    store = dynamodb_cluster_store(
+        client, state_table=f"wire-{new_id()[:8]}", logs_table=f"wire-{new_id()[:8]}-logs", create_tables=True
+    )
     found, commit_id, sent = store.read("cluster"), new_id(), recorded(client)
 
     store.commit("cluster", found, Write(Cluster(), (Event("first", 1.0), Event("second", 1.0))), commit_id)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
+from holdfast.adapters.aws.dynamodb.inbox import AT_ONCE, KEPT_S, TRIES, DynamoInbox
+from holdfast.adapters.aws.dynamodb.tables import ensure_table
 from holdfast.adapters.clock import new_id
-from holdfast.adapters.dynamodb.inbox import AT_ONCE, KEPT_S, TRIES, DynamoInbox
-from holdfast.adapters.dynamodb.tables import ensure_table
-from holdfast.adapters.sqlite import Database
-from holdfast.adapters.sqlite.inbox import SqliteInbox
+from holdfast.adapters.sql.sqlite import Database
+from holdfast.adapters.sql.sqlite.inbox import SqliteInbox
 from holdfast.autoscaler.ports import Inbox
 from holdfast.cloud import Notice, NoticeKind
 from holdfast.kernel import Busy, Corrupt, Invalid, Unknown

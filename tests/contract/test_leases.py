@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.sqlite import Database, SqliteGroupStore
+from holdfast.adapters.sql.sqlite import Database
+from holdfast.adapters.sql.sqlite.groups import SqliteGroupStore
 from holdfast.failover.group import Group, Member
 from holdfast.failover.ports import Grant, GroupStore, Heartbeat, Term
 from holdfast.failover.roles import Move, Role

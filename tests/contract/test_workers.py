@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore
 from holdfast.adapters.clock import new_id
-from holdfast.adapters.dynamodb import DynamoCapStore
-from holdfast.adapters.sqlite import Database, SqliteCapStore
+from holdfast.adapters.sql.sqlite import Database
+from holdfast.adapters.sql.sqlite.caps import SqliteCapStore
 from holdfast.kernel import Event, Invalid, Write
 from holdfast.leases.cap import Cap, View, coordinator
 from holdfast.leases.ports import CapStore

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from holdfast.adapters.dynamodb import DynamoCapStore, cluster_store
-from holdfast.adapters.dynamodb.items import DynamoItems
-from holdfast.adapters.dynamodb.marshal import plain_item, tagged
-from holdfast.adapters.sqlite import Database, SqliteGroupStore, SqliteItems
+from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore
+from holdfast.adapters.aws.dynamodb.items import DynamoItems
+from holdfast.adapters.aws.dynamodb.marshal import plain_item, tagged
+from holdfast.adapters.sql.sqlite import Database, SqliteItems
+from holdfast.adapters.sql.sqlite.groups import SqliteGroupStore
+from holdfast.app.autoscaler.stores import dynamodb_cluster_store
 from holdfast.failover.group import Group
 from holdfast.kernel import Event, HoldfastError, Logged, Repository
 from holdfast.kernel.event import sort_key
@@ -304,7 +306,9 @@ def dynamo_cluster(make: Callable[[], Any]) -> DynamoTrial[Any]:
     name = f"trial-{draw()[:8]}"
     return DynamoTrial(
         make=make,
-        build=lambda client: cluster_store(client, state_table=name, logs_table=f"{name}-logs"),
+        build=lambda client: dynamodb_cluster_store(
+            client, state_table=name, logs_table=f"{name}-logs", create_tables=True
+        ),
         table=name,
         key="pk",
         events_table=f"{name}-logs",

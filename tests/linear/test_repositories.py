@@ -15,9 +15,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from holdfast.adapters.dynamodb import DynamoItems, cluster_store
-from holdfast.adapters.dynamodb.client import make_client
-from holdfast.adapters.sqlite import Database, SqliteGroupStore, SqliteItems, database
+from holdfast.adapters.aws.dynamodb import DynamoItems
+from holdfast.adapters.aws.dynamodb.client import make_client
+from holdfast.adapters.sql.sqlite import Database, SqliteItems, database
+from holdfast.adapters.sql.sqlite.groups import SqliteGroupStore
+from holdfast.app.autoscaler.stores import dynamodb_cluster_store
 from holdfast.autoscaler.codec import CODEC
 from holdfast.autoscaler.record import Cluster
 from holdfast.failover.group import Group
@@ -158,8 +160,8 @@ class Tables:
     """Two DynamoDB tables, and ways to them."""
 
     def __init__(self, endpoint: str) -> None:
-        self.direct: DynamoItems[Cluster] = cluster_store(
-            client_for(endpoint), state_table="linear", logs_table="linear-logs"
+        self.direct: DynamoItems[Cluster] = dynamodb_cluster_store(
+            client_for(endpoint), state_table="linear", logs_table="linear-logs", create_tables=True
         )
 
     def through(self, endpoint: str, *, read_timeout_s: float = 8.0) -> DynamoItems[Cluster]:
@@ -319,7 +321,7 @@ def test_a_sqlite_store_that_takes_its_own_write_for_anothers_is_caught(
     files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guard = "if ours is not None and ours[0] == commit_id:"
-    blind = broken("holdfast.adapters.sqlite.database", {guard: "if False:"})
+    blind = broken("holdfast.adapters.sql.sqlite.database", {guard: "if False:"})
     monkeypatch.setattr(Database, "check_version", blind.Database.check_version)
 
     def open_store(seed: int) -> SqliteItems[Cluster]:

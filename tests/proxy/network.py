@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from holdfast.adapters.dynamodb import DynamoCapStore
-from holdfast.adapters.dynamodb.client import make_client
+from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore
+from holdfast.adapters.aws.dynamodb.client import make_client
 from holdfast.kernel import Hands, Write
 from holdfast.leases.cap import Cap, View, coordinator
 from holdfast.leases.ports import Apply, Seen

@@ -5,6 +5,7 @@ was written is read on another way, past the proxy.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectionClosedError
 
-from holdfast.adapters.dynamodb import DynamoCapStore
-from holdfast.adapters.dynamodb import client as shipped_client
-from holdfast.adapters.dynamodb import items as shipped_items
+from holdfast.adapters.aws import client as aws_client
+from holdfast.adapters.aws.dynamodb import client as shipped_client
+from holdfast.adapters.aws.dynamodb import items as shipped_items
+from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore
 from holdfast.kernel import Conflict, Done, Event, Unknown, Versioned, Write, advance
 from holdfast.leases.agreement import WORKFLOW
 from holdfast.leases.cap import CODEC, Cap, View
@@ -265,9 +267,11 @@ LOOKS_FOR_ITS_OWN = "if self._winner(subject, version) != commit_id:"
 
 def commit_once(network: Network, *, retries: bool, looks: bool, remembered: bool) -> str:
     """What a store says of a commit whose first answer is lost; each wall may be taken out."""
-    clients = shipped_client if not retries else broken(shipped_client.__name__, {ONE_ATTEMPT: ""})
+    make: Any = shipped_client.make_client
+    if retries:
+        make = partial(broken(aws_client.__name__, {ONE_ATTEMPT: ""}).make_client, "dynamodb")
     items = shipped_items if looks else broken(shipped_items.__name__, {LOOKS_FOR_ITS_OWN: "if True:"})
-    client = network.client_of(clients.make_client)
+    client = network.client_of(make)
     if not remembered:
         forget_tokens(client)
     table = f"{network.stream}_meta"

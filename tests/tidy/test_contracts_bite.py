@@ -45,29 +45,40 @@ def test_the_package_as_it_is_keeps_every_contract(copy: Path) -> None:
     assert "0 broken" in said
 
 
-CLIENTS = "The clients of Kubernetes and Prometheus know no part, but for the port that they implement"
 KERNEL = "The kernel imports nothing but the standard library's data modules"
-PURE = "Parts are pure, and so is the engine of their settings"
+PURE = "Parts are pure, and so are what they share and the engine of their settings"
 APART = "Parts do not import each other"
-LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand on top"
+ADAPTERS = "Adapters import of a part only its ports and values"
+PLATFORM = "Clients of outside systems know no part, but for the port that they implement"
+LAYERS = "Adapters know ports, parts know no adapter, app joins them; sim stands beside, cli on top"
 
 
 @pytest.mark.parametrize(
     ("module", "line", "contract"),
     [
-        ("adapters.kubernetes.client", "import holdfast.autoscaler.settings", CLIENTS),
+        ("adapters.kubernetes.client", "import holdfast.autoscaler.ports", PLATFORM),
         ("settings.load", "import os", PURE),
+        ("cloud.machines", "import time", PURE),
         ("settings.load", "import holdfast.leases.cap", LAYERS),
         ("kernel.driver", "import time", KERNEL),
         ("kernel.driver", "def later() -> None:\n    import boto3", KERNEL),
         ("kernel.driver", "import holdfast.leases.cap", KERNEL),
         ("autoscaler.shrink", "import random", PURE),
-        ("autoscaler.shrink", "import holdfast.adapters.sqlite", LAYERS),
+        ("autoscaler.shrink", "import holdfast.adapters.sql.sqlite", LAYERS),
         ("failover.takeover", "import holdfast.leases.cap", APART),
+        ("adapters.logs", "import holdfast.autoscaler.settings", ADAPTERS),
+        ("adapters.sql.sqlite.groups", "import holdfast.failover.takeover", ADAPTERS),
+        ("adapters.aws.ec2.launch", "import holdfast.autoscaler.ports", PLATFORM),
+        ("adapters.sql.sqlite.items", "import holdfast.leases.cap", PLATFORM),
+        ("adapters.aws.ssm", "import holdfast.app.autoscaler", LAYERS),
+        ("sim.demo", "import holdfast.app.failover", LAYERS),
+        ("app.leases", "import holdfast.sim.demo", LAYERS),
+        ("app.leases", "import holdfast.cli.up", LAYERS),
     ],
     ids=[
         "a client knows a part",
         "the settings' engine reads the environment",
+        "a shared value reads a clock",
         "the settings' engine knows a part",
         "the kernel reads a clock",
         "the kernel calls a cloud, late",
@@ -75,6 +86,14 @@ LAYERS = "Adapters know the parts, the parts know no adapter; sim and cli stand 
         "a part throws dice",
         "a part knows an adapter",
         "a part knows another",
+        "an adapter reads a part's settings",
+        "a store knows more of its part than values",
+        "EC2 knows a part",
+        "plain items know a part",
+        "an adapter knows the wiring",
+        "the simulated world knows the wiring",
+        "the wiring knows the simulated world",
+        "the wiring knows a command",
     ],
 )
 def test_a_wrong_import_breaks_its_contract_and_is_named(
@@ -130,3 +149,25 @@ def test_a_name_is_not_allowed_for_beginning_like_an_allowed_one() -> None:
 def test_a_contract_about_a_module_that_is_not_there_is_an_error(option: str) -> None:
     with pytest.raises(ValueError, match=r"part\.gone, which does not exist"):
         allow_list(**{option: ["part.gone"]}).check(imports(), verbose=False)
+
+
+def test_only_what_a_contract_concerns_is_judged() -> None:
+    contract = allow_list(concerning=["other"], allowed=["other.ports"])
+    fine = imports(("part.rules", "time"), ("part.rules", "other.ports"))
+    assert contract.check(fine, verbose=False).kept
+
+    found = contract.check(imports(("part.rules", "other.inside")), verbose=False)
+    assert found.metadata["breaches"] == [("part.rules", "other.inside", "l. 3")]
+
+
+def test_an_ignored_import_is_let_pass_and_no_other() -> None:
+    contract = allow_list(ignore_imports=["part.rules -> time"])
+    assert contract.check(imports(("part.rules", "time")), verbose=False).kept
+
+    found = contract.check(imports(("part.rules", "time"), ("part.tick", "time")), verbose=False)
+    assert found.metadata["breaches"] == [("part.tick", "time", "l. 3")]
+
+
+def test_an_exception_for_an_import_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"part\.rules -> time, which does not exist"):
+        allow_list(ignore_imports=["part.rules -> time"]).check(imports(), verbose=False)

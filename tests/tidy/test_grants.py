@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from holdfast.adapters import ssm
-from holdfast.adapters.ec2 import calls as ec2
+from holdfast.adapters.aws import ssm
+from holdfast.adapters.aws.ec2 import calls as ec2
 from holdfast.adapters.kubernetes.calls import CALLS, MANIFEST, REVIEW_ACCESS
 from tests.tidy.repository import ROOT, assert_none, nodes, python, tree
 from tests.unit.sam_template import properties
@@ -86,7 +86,7 @@ def test_what_a_transaction_holds_is_what_it_is_taken_to_need() -> None:
     kinds = {"Put", "Update", "Delete", "ConditionCheck"}
     put = {
         str(key.value)
-        for source in python(f"{ADAPTERS}/dynamodb")
+        for source in python(f"{ADAPTERS}/aws/dynamodb")
         for node in nodes(tree(source))
         if isinstance(node, ast.Dict)
         for key in node.keys

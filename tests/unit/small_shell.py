@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from holdfast.adapters import assembly
+from holdfast.app.autoscaler import wiring
+from holdfast.app.autoscaler.stores import open_stores
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
@@ -38,19 +39,19 @@ class Shell:
         return json.loads(done.stdout)
 
     def record(self) -> Cluster:
-        with assembly.open_store(Settings(database=self.database)) as kept:
-            return kept.store.read(SUBJECT).value
+        with open_stores(Settings(database=self.database)) as stores:
+            return stores.store.read(SUBJECT).value
 
     def write(self, cluster: Cluster, *events: Event) -> None:
-        with assembly.open_store(Settings(database=self.database)) as kept:
-            found = kept.store.read(SUBJECT)
+        with open_stores(Settings(database=self.database)) as stores:
+            found = stores.store.read(SUBJECT)
             write = Write(cluster, events or (Event("changed", time.time()),))
-            kept.store.commit(SUBJECT, found, write, f"commit-{found.version}")
+            stores.store.commit(SUBJECT, found, write, f"commit-{found.version}")
 
 
 def shell_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     """Everything that it leaves behind lies in this folder."""
     made = Shell(folder)
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(assembly, "assemble", lambda *said, **more: made.world.autoscaler(*said, **more))
+    monkeypatch.setattr(wiring, "assemble", lambda *said, **more: made.world.autoscaler(*said, **more))
     return made

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.adapters import assembly
 from holdfast.adapters.clock import SystemClock, new_id
+from holdfast.app.autoscaler.stores import open_stores
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
@@ -49,10 +49,10 @@ class SmallWorld:
     def autoscaler(
         self, settings: Settings, environ: Mapping[str, str], *, create_tables: bool = False
     ) -> Autoscaler:
-        """Stands in for `assembly.assemble`: the store is real."""
-        kept = assembly.open_store(settings, environ, create_tables=create_tables)
+        """Stands in for `wiring.assemble`: the store is real."""
+        stores = open_stores(settings, environ, create_tables=create_tables)
         return Autoscaler(
-            settings, kept.store, kept.inbox, self, self, self, SystemClock(), new_id, lambda: 0.5
+            settings, stores.store, stores.inbox, self, self, self, SystemClock(), new_id, lambda: 0.5
         )
 
     def instances(self) -> Sequence[Instance]:

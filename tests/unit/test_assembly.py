@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters import assembly
 from holdfast.adapters.kubernetes.metrics import MetricsServer, RequestsOnly
 from holdfast.adapters.prometheus import Prometheus
+from holdfast.app.autoscaler import clients, wiring
+from holdfast.app.autoscaler.stores import open_stores
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
@@ -33,15 +34,15 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             known["asked"] += 1
             return str(known["address"])
 
-    monkeypatch.setattr("holdfast.adapters.ec2.Ec2Cloud", Cloud)
-    monkeypatch.setattr(assembly, "ec2_client", lambda *_: None)
+    monkeypatch.setattr("holdfast.app.autoscaler.cloud.Ec2Cloud", Cloud)
+    monkeypatch.setattr(clients, "ec2_client", lambda *_: None)
     return known
 
 
 def test_addresses_that_are_left_open_are_the_control_planes(cloud: dict[str, Any]) -> None:
     left_open = Settings(k8s_api_token_param="/api", k3s_cluster_token_param="/join", prom_nodeport=31_000)
 
-    found, made = assembly.locate(left_open, {})
+    found, made = wiring.locate(left_open, {})
 
     assert found.prometheus_url == "http://10.0.0.5:31000"
     assert found.k8s_api_url == "https://10.0.0.5:6443"
@@ -52,15 +53,15 @@ def test_addresses_that_are_left_open_are_the_control_planes(cloud: dict[str, An
 def test_addresses_that_are_given_stay_and_nobody_is_asked(cloud: dict[str, Any]) -> None:
     given = Settings(metrics="requests", k8s_api_url="https://api", k8s_api_token_param="/api")
 
-    assert assembly.locate(given, {})[0] == given
+    assert wiring.locate(given, {})[0] == given
     assert cloud["asked"] == 0
 
 
 def test_without_a_control_plane_the_load_is_a_problem_in_words(cloud: dict[str, Any]) -> None:
     cloud["address"] = ""
-    found, _ = assembly.locate(Settings(cluster_name="blue"), {})
+    found, _ = wiring.locate(Settings(cluster_name="blue"), {})
     with saying(Said()) as stub:
-        load = assembly.metrics_of(found, stub.api()).load([], [], 600)
+        load = wiring.metrics_of(found, stub.api()).load([], [], 600)
 
     assert load.cpu is None
     assert "Cluster=blue and Role=k3s-control-plane: set PROMETHEUS_URL" in load.problem
@@ -76,38 +77,38 @@ def test_without_a_control_plane_the_load_is_a_problem_in_words(cloud: dict[str,
 )
 def test_the_source_of_the_load_is_the_one_that_is_named(settings: Settings, source: type) -> None:
     with saying(Said()) as stub:
-        assert isinstance(assembly.metrics_of(settings, stub.api()), source)
+        assert isinstance(wiring.metrics_of(settings, stub.api()), source)
 
 
 def test_a_file_holds_record_and_inbox(tmp_path: Path) -> None:
-    with assembly.open_store(Settings(database=str(tmp_path / "state.db")), {}) as kept:
+    with open_stores(Settings(database=str(tmp_path / "state.db")), {}) as stores:
         write = Write(Cluster(worker_count=3), (Event("decision", 1.0),))
-        kept.store.commit(SUBJECT, kept.store.read(SUBJECT), write, "c-1")
+        stores.store.commit(SUBJECT, stores.store.read(SUBJECT), write, "c-1")
 
-        assert kept.store.read(SUBJECT).value.worker_count == 3
-        assert list(kept.inbox.waiting()) == []
+        assert stores.store.read(SUBJECT).value.worker_count == 3
+        assert list(stores.inbox.waiting()) == []
 
 
 @pytest.mark.parametrize("path", ["/proc/nowhere/state.db", "."])
 def test_a_file_that_cannot_be_opened_names_the_setting(path: str) -> None:
     with pytest.raises(Invalid, match=r"database = .*; name a file in a folder"):
-        assembly.open_store(Settings(database=path), {})
+        open_stores(Settings(database=path), {})
 
 
 def test_missing_tables_are_made_only_when_asked(
     dynamodb_endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assembly, "dynamodb_client", lambda *_: client_for(dynamodb_endpoint))
+    monkeypatch.setattr(clients, "dynamodb_client", lambda *_: client_for(dynamodb_endpoint))
     name = uuid.uuid4().hex[:8]
     settings = Settings(state_table=f"{name}-state", logs_table=f"{name}-logs")
 
-    with assembly.open_store(settings, {}) as kept, pytest.raises(Invalid, match=f"{name}-state"):
-        kept.store.read(SUBJECT)
-    with assembly.open_store(settings, {}) as kept, pytest.raises(Invalid, match=f"{name}-logs"):
-        kept.inbox.waiting()
-    with assembly.open_store(settings, {}, create_tables=True) as kept:
-        assert kept.store.read(SUBJECT).version == 0
-        assert list(kept.inbox.waiting()) == []
+    with open_stores(settings, {}) as stores, pytest.raises(Invalid, match=f"{name}-state"):
+        stores.store.read(SUBJECT)
+    with open_stores(settings, {}) as stores, pytest.raises(Invalid, match=f"{name}-logs"):
+        stores.inbox.waiting()
+    with open_stores(settings, {}, create_tables=True) as stores:
+        assert stores.store.read(SUBJECT).version == 0
+        assert list(stores.inbox.waiting()) == []
 
 
 def test_no_region_is_told_with_the_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_no_region_is_told_with_the_setting(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
 
     with pytest.raises(Invalid, match="set region, AWS_REGION"):
-        assembly.open_store(Settings(), {})
+        open_stores(Settings(), {})
 
 
 def test_the_region_is_the_settings_then_the_environments() -> None:
@@ -126,7 +127,7 @@ def test_the_region_is_the_settings_then_the_environments() -> None:
         asked.append(region)
 
     for settings in (Settings(region="eu-west-1"), Settings()):
-        assembly._made(make, settings, {"AWS_REGION": "us-east-1"})
+        clients.made(make, settings, {"AWS_REGION": "us-east-1"})
 
     assert asked == ["eu-west-1", "us-east-1"]
 
@@ -138,12 +139,12 @@ def test_calls_run_side_by_side_and_answer_in_order() -> None:
         together.wait()  # nobody passes before all are there
         return Happened(n)
 
-    assert assembly.side_by_side([lambda n=n: call(n) for n in range(3)]) == [Happened(n) for n in range(3)]  # type: ignore[misc]
-    assert assembly.side_by_side([]) == []
+    assert wiring.side_by_side([lambda n=n: call(n) for n in range(3)]) == [Happened(n) for n in range(3)]  # type: ignore[misc]
+    assert wiring.side_by_side([]) == []
 
 
 LIGHT = """
-import sys, holdfast.adapters.assembly
+import sys, holdfast.app.autoscaler.wiring
 heavy = {"boto3", "botocore", "rich", "click", "prometheus_client", "yaml", "sqlite3"} & set(sys.modules)
 sys.exit(f"loaded for nothing: {sorted(heavy)}" if heavy else 0)
 """

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from holdfast.adapters.assembly import side_by_side
+from holdfast.app.autoscaler.wiring import side_by_side
 from holdfast.autoscaler.carry_out import ADMIT_WITHIN_S, EVICT_WITHIN_S, HARD_S, Crew
 from holdfast.autoscaler.grow import ADMISSION_S
 from holdfast.autoscaler.ports import (

@@ -11,9 +11,9 @@ import pytest
 from botocore.exceptions import ClientError
 from click.testing import CliRunner
 
-from holdfast.adapters import assembly
-from holdfast.adapters.checkup import Check, cluster, machines, tables
-from holdfast.adapters.dynamodb import cluster_store
+from holdfast.app.autoscaler import clients, wiring
+from holdfast.app.autoscaler.stores import dynamodb_cluster_store
+from holdfast.app.doctor import Check, cluster, machines, tables
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cli import main
@@ -29,14 +29,16 @@ def by_what(checks: Iterator[Check]) -> dict[str, Check]:
 @pytest.fixture
 def stored(dynamodb_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings that name two tables which are not there yet."""
-    monkeypatch.setattr(assembly, "dynamodb_client", lambda *_: client_for(dynamodb_endpoint))
+    monkeypatch.setattr(clients, "dynamodb_client", lambda *_: client_for(dynamodb_endpoint))
     name = uuid.uuid4().hex[:8]
     return Settings(state_table=f"{name}-state", logs_table=f"{name}-logs")
 
 
 def made(settings: Settings) -> None:
-    client = assembly.dynamodb_client(settings, {})
-    cluster_store(client, state_table=settings.state_table, logs_table=settings.logs_table)
+    client = clients.dynamodb_client(settings, {})
+    dynamodb_cluster_store(
+        client, state_table=settings.state_table, logs_table=settings.logs_table, create_tables=True
+    )
 
 
 def test_missing_tables_are_named_with_the_command_that_makes_them(stored: Settings) -> None:
@@ -62,7 +64,7 @@ def test_tables_are_read_and_tried_without_a_trace(stored: Settings) -> None:
         f"dynamodb:BatchWriteItem on {stored.logs_table}",
         f"expiry of {stored.logs_table}",
     }
-    client = assembly.dynamodb_client(stored, {})
+    client = clients.dynamodb_client(stored, {})
     for table in (stored.state_table, stored.logs_table):
         assert client.scan(TableName=table)["Items"] == []
 
@@ -110,14 +112,14 @@ def test_each_denial_of_dynamodb_is_found(
     stored: Settings, monkeypatch: pytest.MonkeyPatch, denied: str, what: str
 ) -> None:
     made(stored)
-    client = DenyingTables(assembly.dynamodb_client(stored, {}), denied)
-    monkeypatch.setattr(assembly, "dynamodb_client", lambda *_: client)
+    client = DenyingTables(clients.dynamodb_client(stored, {}), denied)
+    monkeypatch.setattr(clients, "dynamodb_client", lambda *_: client)
 
     wrong = [check for check in tables.dynamodb(stored, {}) if check.ok is False]
 
     assert wrong
     assert wrong[0].what.startswith(what)
-    assert "grant the role this action" in wrong[0].says
+    assert "grant the role this action" in wrong[0].fix
 
 
 def test_a_sqlite_file_is_not_made_by_looking_for_it(tmp_path: Path) -> None:
@@ -216,7 +218,7 @@ OURS = {
 def asked(
     ec2: ScriptedEc2, monkeypatch: pytest.MonkeyPatch, settings: Settings = OF_THE_CLOUD
 ) -> dict[str, Check]:
-    monkeypatch.setattr(assembly, "ec2_client", lambda *_: ec2)
+    monkeypatch.setattr(clients, "ec2_client", lambda *_: ec2)
     found = by_what(machines.ec2(settings, {}))
     assert ec2.changed == []
     return found
@@ -294,7 +296,7 @@ def test_each_denial_of_kubernetes_is_found_with_its_fix(monkeypatch: pytest.Mon
     yes, no = ({"status": {"allowed": allowed}} for allowed in (True, False))
     version, nodes = Said(body={"gitVersion": "v1.33.5"}), Said(body={"items": []})
     with saying(version, *[Said(201, yes)] * 6, Said(201, no), Said(201, yes), nodes) as stub:
-        monkeypatch.setattr(assembly, "connect_kubernetes", lambda *_: stub.api())
+        monkeypatch.setattr(wiring, "connect_kubernetes", lambda *_: stub.api())
         found = by_what(cluster.kubernetes(Settings(), {}))
 
     assert (found["API server"].ok, found["API server"].says) == (True, "v1.33.5")
@@ -305,7 +307,7 @@ def test_each_denial_of_kubernetes_is_found_with_its_fix(monkeypatch: pytest.Mon
 
 def test_an_api_that_does_not_let_us_in_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with saying(Said(401, {"message": "Unauthorized"})) as stub:
-        monkeypatch.setattr(assembly, "connect_kubernetes", lambda *_: stub.api())
+        monkeypatch.setattr(wiring, "connect_kubernetes", lambda *_: stub.api())
         (check,) = cluster.kubernetes(Settings(), {})
 
     assert check.ok is False
@@ -319,14 +321,14 @@ def test_a_load_that_is_not_known_is_wrong_only_if_there_is_somebody_to_measure(
         def load(self, *_: object) -> Load:
             return Load(None, problem="no answer")
 
-    monkeypatch.setattr(assembly, "metrics_of", lambda *_: Silent())
+    monkeypatch.setattr(wiring, "metrics_of", lambda *_: Silent())
     node = {"metadata": {"name": "n-1"}, "spec": {"providerID": "aws:///a/i-1"}}
     yes = Said(201, {"status": {"allowed": True}})
     answers: dict[bool, Check] = {}
     for there in (True, False):
         named = node if there else {"metadata": {"name": "n-1"}}
         with saying(Said(body={"gitVersion": "v1"}), *[yes] * 8, Said(body={"items": [named]})) as stub:
-            monkeypatch.setattr(assembly, "connect_kubernetes", lambda *_, stub=stub: stub.api())
+            monkeypatch.setattr(wiring, "connect_kubernetes", lambda *_, stub=stub: stub.api())
             answers[there] = by_what(cluster.kubernetes(Settings(), {}))["load by prometheus"]
 
     assert (answers[True].ok, answers[True].says) == (False, "no answer")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters import assembly
+from holdfast.app.autoscaler import clients
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Cluster
 from holdfast.kernel import Busy, Event, Invalid
@@ -333,7 +333,7 @@ def test_what_the_load_is_not_known_for_is_said(shell: Shell) -> None:
 def test_a_missing_table_is_named_with_the_way_to_make_it(
     shell: Shell, dynamodb_endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assembly, "dynamodb_client", lambda *_: client_for(dynamodb_endpoint))
+    monkeypatch.setattr(clients, "dynamodb_client", lambda *_: client_for(dynamodb_endpoint))
     tables = {"DATABASE": "", "STATE_TABLE": "cli-state", "LOGS_TABLE": "cli-logs"}
 
     done = shell("tick", **tables)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from holdfast.adapters import assembly
 from holdfast.adapters.logs import set_up
+from holdfast.app.autoscaler import wiring
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler, Ticked
 from holdfast.cli import main
@@ -159,7 +159,7 @@ def test_run_serves_metrics_and_ends_after_its_turns(
     make: Callable[[], Autoscaler], world: SmallWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(assembly, "assemble", lambda settings, *_, **__: replace(make(), settings=settings))
+    monkeypatch.setattr(wiring, "assemble", lambda settings, *_, **__: replace(make(), settings=settings))
     seen: list[str] = []
     port = _free_port()
 
@@ -180,7 +180,7 @@ def test_a_port_in_use_is_a_message_and_exit_code_1(
     make: Callable[[], Autoscaler], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(assembly, "assemble", lambda *_, **__: make())
+    monkeypatch.setattr(wiring, "assemble", lambda *_, **__: make())
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = CliRunner().invoke(
@@ -197,7 +197,7 @@ def test_a_last_turn_that_could_not_work_is_exit_code_1(
     make: Callable[[], Autoscaler], world: SmallWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(assembly, "assemble", lambda *_, **__: make())
+    monkeypatch.setattr(wiring, "assemble", lambda *_, **__: make())
     world.broken = Invalid("no permission")
 
     done = CliRunner().invoke(main, ["autoscaler", "run", "--turns", "1"], env={"DATABASE": "state.db"})

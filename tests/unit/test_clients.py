@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from botocore import exceptions
 
-from holdfast.adapters import aws, dynamodb, ec2, ssm
-from holdfast.adapters.dynamodb import client as dynamodb_client
-from holdfast.adapters.dynamodb.meaning import meaning_of_cancellation
-from holdfast.adapters.dynamodb.meaning import sorted_out as sorted_out_dynamodb
+from holdfast.adapters.aws import client as aws
+from holdfast.adapters.aws import dynamodb, ec2, ssm
+from holdfast.adapters.aws.dynamodb import errors as dynamodb_errors
+from holdfast.adapters.aws.dynamodb.errors import cancellation_error
+from holdfast.adapters.aws.errors import translate_errors
 from holdfast.kernel import Busy, HoldfastError, Invalid, Unknown
 
 ENDPOINT = "http://127.0.0.1:1"
@@ -27,9 +28,7 @@ def test_a_call_is_made_once_and_not_waited_for_without_end(service: str, aws_id
 
     config = client.meta.config
     assert config.retries["total_max_attempts"] == 1
-    assert config.connect_timeout == {"dynamodb": dynamodb_client.CONNECT_TIMEOUT_S}.get(
-        service, aws.CONNECT_TIMEOUT_S
-    )
+    assert config.connect_timeout == aws.CONNECT_TIMEOUT_S
     assert 0 < config.read_timeout <= 30
     assert (client.meta.region_name, client.meta.endpoint_url) == ("eu-central-1", ENDPOINT)
 
@@ -67,9 +66,9 @@ LOST = [
     ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
 def test_what_a_failed_write_means(error: Exception, outcome: type[HoldfastError]) -> None:
-    with pytest.raises(outcome), sorted_out_dynamodb("write the table"):
+    with pytest.raises(outcome), dynamodb_errors.translate_errors("write the table"):
         raise error
-    with pytest.raises(outcome), aws.sorted_out("ec2:RunInstances", changes=True):
+    with pytest.raises(outcome), translate_errors("ec2:RunInstances", changes=True):
         raise error
 
 
@@ -83,20 +82,22 @@ def test_what_a_failed_write_means(error: Exception, outcome: type[HoldfastError
     ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
 def test_what_a_call_that_never_left_means(error: Exception, outcome: type[HoldfastError]) -> None:
-    with pytest.raises(outcome), aws.sorted_out("ec2:RunInstances", changes=True):
+    with pytest.raises(outcome), translate_errors("ec2:RunInstances", changes=True):
+        raise error
+    with pytest.raises(outcome), dynamodb_errors.translate_errors("write the table"):
         raise error
 
 
 def test_a_reading_call_whose_answer_was_lost_changed_nothing() -> None:
     for error in LOST:
-        with pytest.raises(Busy), aws.sorted_out("ec2:DescribeInstances", changes=False):
+        with pytest.raises(Busy), translate_errors("ec2:DescribeInstances", changes=False):
             raise error
 
 
 def test_a_whole_page_in_an_answer_is_shown_in_part() -> None:
     page = exceptions.HTTPClientError(error="x" * 10_000)
 
-    with pytest.raises(Unknown) as lost, aws.sorted_out("ec2:RunInstances", changes=True):
+    with pytest.raises(Unknown) as lost, translate_errors("ec2:RunInstances", changes=True):
         raise page
     assert len(str(lost.value)) < 1_000
 
@@ -106,7 +107,12 @@ def test_a_cancelled_transaction_is_for_good_only_if_one_of_its_reasons_is() -> 
     conflict: dict[str, Any] = {"Code": "TransactionConflict"}
     too_large = {"Code": "ItemCollectionSizeLimitExceeded", "Message": "10 GB"}
 
-    assert isinstance(meaning_of_cancellation([none, conflict]), Busy)
-    assert str(meaning_of_cancellation([none, conflict])) == "transaction cancelled: TransactionConflict"
-    assert isinstance(meaning_of_cancellation([conflict, too_large, none]), Invalid)
-    assert str(meaning_of_cancellation([none, {}])) == "transaction cancelled: no reason given"
+    assert isinstance(cancellation_error("commit t", [none, conflict]), Busy)
+    assert (
+        str(cancellation_error("commit t", [none, conflict]))
+        == "commit t: transaction cancelled: TransactionConflict"
+    )
+    assert isinstance(cancellation_error("commit t", [conflict, too_large, none]), Invalid)
+    assert (
+        str(cancellation_error("commit t", [none, {}])) == "commit t: transaction cancelled: no reason given"
+    )

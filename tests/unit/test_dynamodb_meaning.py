@@ -4,8 +4,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.dynamodb.meaning import failed_condition, meaning_of, meaning_of_cancellation
-from holdfast.kernel import Busy, HoldfastError, Invalid, Unknown
+from holdfast.adapters.aws.dynamodb.errors import CODES, cancellation_error, failed_condition
+from holdfast.adapters.aws.errors import Denied, Rejected, error_of
+from holdfast.kernel import Busy, HoldfastError, Unknown
+
+
+def meaning_of(code: str, status: int = 400) -> HoldfastError:
+    return error_of("read t", code, "why", status, changes=True, codes=CODES)
 
 
 @pytest.mark.parametrize(
@@ -19,13 +24,13 @@ from holdfast.kernel import Busy, HoldfastError, Invalid, Unknown
         ("InternalServerError", Unknown),
         ("IdempotentParameterMismatchException", Unknown),
         ("SomethingInventedTomorrow", Unknown),
-        ("ResourceNotFoundException", Invalid),
-        ("AccessDeniedException", Invalid),
-        ("ValidationException", Invalid),
+        ("ResourceNotFoundException", Rejected),
+        ("AccessDeniedException", Denied),
+        ("ValidationException", Rejected),
     ],
 )
 def test_a_code_has_one_meaning(code: str, meaning: type[HoldfastError]) -> None:
-    assert type(meaning_of(code, "why")) is meaning
+    assert type(meaning_of(code)) is meaning
 
 
 @pytest.mark.parametrize(
@@ -34,13 +39,13 @@ def test_a_code_has_one_meaning(code: str, meaning: type[HoldfastError]) -> None
         (["None", "TransactionConflict"], Busy),
         (["ThrottlingError", "None"], Busy),
         (["ProvisionedThroughputExceeded"], Busy),
-        (["None", "ValidationError"], Invalid),
-        (["ItemCollectionSizeLimitExceeded", "TransactionConflict"], Invalid),
+        (["None", "ValidationError"], Rejected),
+        (["ItemCollectionSizeLimitExceeded", "TransactionConflict"], Rejected),
         ([], Busy),
     ],
 )
 def test_a_cancelled_transaction_was_never_written(codes: list[str], meaning: type[HoldfastError]) -> None:
-    assert type(meaning_of_cancellation([{"Code": code} for code in codes])) is meaning
+    assert type(cancellation_error("commit t", [{"Code": code} for code in codes])) is meaning
 
 
 def test_a_failed_condition_is_found_among_the_reasons() -> None:
@@ -54,4 +59,4 @@ def test_a_failed_condition_is_found_among_the_reasons() -> None:
 
 
 def test_a_refusal_that_waiting_does_not_mend_names_the_fix() -> None:
-    assert "create the table" in str(meaning_of("ResourceNotFoundException", "no such table"))
+    assert "create the table" in str(meaning_of("ResourceNotFoundException"))

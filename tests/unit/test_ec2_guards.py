@@ -8,16 +8,18 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from holdfast.adapters.aws import Denied, Rejected
-from holdfast.adapters.ec2 import Ec2Cloud, tags
-from holdfast.adapters.ec2.ending import AT_ONCE, terminate
-from holdfast.adapters.ec2.launching import run
-from holdfast.adapters.ec2.listing import control_plane_address, list_workers
+from holdfast.adapters.aws.ec2 import tags
+from holdfast.adapters.aws.ec2.launch import run
+from holdfast.adapters.aws.ec2.listing import control_plane_address, list_workers
+from holdfast.adapters.aws.ec2.terminate import AT_ONCE, terminate
+from holdfast.adapters.aws.errors import Denied, Rejected
+from holdfast.app.autoscaler.cloud import Ec2Cloud, tag_scheme
 from holdfast.cloud import Instance, Market, State
 from holdfast.cloud.launches import Launched, Refusal, Refused, Template
 from holdfast.kernel import Busy, Invalid, Unknown
 from tests.unit.test_ec2_requests import LAUNCH, POOL, SETTINGS
 
+SCHEME = tag_scheme(SETTINGS)
 LOST = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
 
 
@@ -138,23 +140,23 @@ def test_only_machines_of_this_cluster_are_asked_for_and_never_the_control_plane
     client = listing(described("i-1", worn=worker), described("i-2", worn=both), described("i-3", worn=role))
     settings = replace(SETTINGS, master_tag_key="Plane")
 
-    found = list_workers(client, SETTINGS, 7)  # type: ignore[arg-type]
+    found = list_workers(client, SCHEME, 7)  # type: ignore[arg-type]
 
     assert "i-2" not in [each.instance_id for each in found]
     assert client.asked == [
-        ("describe_instances", {"Filters": tags.workers(SETTINGS), "PaginationConfig": {"PageSize": 7}})
+        ("describe_instances", {"Filters": SCHEME.worker_filters(), "PaginationConfig": {"PageSize": 7}})
     ]
     plane = described("i-4", worn={**worker, "Plane": settings.master_tag_value})
-    assert list_workers(listing(plane), settings) == []  # type: ignore[arg-type]
+    assert list_workers(listing(plane), tag_scheme(settings)) == []  # type: ignore[arg-type]
 
 
 def test_a_machine_of_which_little_is_known_is_nobodys_and_on_demand() -> None:
-    (bare,) = list_workers(listing(described("i-1")), SETTINGS)  # type: ignore[arg-type]
+    (bare,) = list_workers(listing(described("i-1")), SCHEME)  # type: ignore[arg-type]
 
     assert bare == Instance("i-1", State.RUNNING, "", "", Market.ON_DEMAND)
     assert (bare.pool, bare.action_id, bare.token) == ("default", "", "")
     spot = described("i-1", worn={tags.ACTION_TAG: "1-a"}, InstanceLifecycle="spot", ClientToken="t")
-    (whole,) = list_workers(listing(spot), SETTINGS)  # type: ignore[arg-type]
+    (whole,) = list_workers(listing(spot), SCHEME)  # type: ignore[arg-type]
     assert (whole.market, whole.action_id, whole.token) == (Market.SPOT, "1-a", "t")
 
 
@@ -164,11 +166,11 @@ def test_the_newest_control_plane_that_runs_has_the_address() -> None:
 
     client = listing(plane(1, PrivateIpAddress="a"), plane(3, PrivateIpAddress="c"), plane(2))
 
-    assert control_plane_address(client, SETTINGS, 7) == "c"  # type: ignore[arg-type]
-    assert client.asked[0][1]["Filters"] == tags.control_plane(SETTINGS)
+    assert control_plane_address(client, SCHEME, 7) == "c"  # type: ignore[arg-type]
+    assert client.asked[0][1]["Filters"] == SCHEME.control_plane_filters()
     assert client.asked[0][1]["PaginationConfig"] == {"PageSize": 7}
-    assert control_plane_address(listing(plane(1)), SETTINGS) == ""  # type: ignore[arg-type]
-    assert control_plane_address(listing(), SETTINGS) == ""  # type: ignore[arg-type]
+    assert control_plane_address(listing(plane(1)), SCHEME) == ""  # type: ignore[arg-type]
+    assert control_plane_address(listing(), SCHEME) == ""  # type: ignore[arg-type]
 
 
 def launched(*states: str) -> Launched | Refused:

@@ -6,8 +6,8 @@ import pytest
 from botocore import exceptions
 from botocore.parsers import ResponseParserError
 
-from holdfast.adapters.aws import Denied, Rejected, meaning_of, sorted_out
-from holdfast.adapters.ec2.launching import refusal, run
+from holdfast.adapters.aws.ec2.launch import refusal, run
+from holdfast.adapters.aws.errors import Denied, Rejected, error_of, translate_errors
 from holdfast.cloud.launches import Refusal, Refused
 from holdfast.kernel import Busy, HoldfastError, Invalid, Unknown
 
@@ -35,13 +35,13 @@ RUN = "ec2:RunInstances"
 def test_a_code_has_one_meaning(
     code: str, status: int, of_a_change: type[HoldfastError], of_a_look: type[HoldfastError]
 ) -> None:
-    assert type(meaning_of(RUN, code, "why", status, changes=True)) is of_a_change
-    assert type(meaning_of(RUN, code, "why", status, changes=False)) is of_a_look
+    assert type(error_of(RUN, code, "why", status, changes=True)) is of_a_change
+    assert type(error_of(RUN, code, "why", status, changes=False)) is of_a_look
 
 
 def test_a_denial_names_the_action_and_the_fix_and_leaves_the_cipher_out() -> None:
     said = "You are not authorized to perform this operation. Encoded authorization failure message: "
-    denied = meaning_of(RUN, "UnauthorizedOperation", said + "x" * 4_000, 403, changes=True)
+    denied = error_of(RUN, "UnauthorizedOperation", said + "x" * 4_000, 403, changes=True)
     assert isinstance(denied, Denied)
     assert denied.action == RUN
     assert "grant the role this action: ec2:RunInstances" in str(denied)
@@ -50,7 +50,7 @@ def test_a_denial_names_the_action_and_the_fix_and_leaves_the_cipher_out() -> No
 
 
 def test_a_denial_that_no_grant_mends_says_what_does() -> None:
-    denied = meaning_of(RUN, "ExpiredToken", "it has expired", 400, changes=True)
+    denied = error_of(RUN, "ExpiredToken", "it has expired", 400, changes=True)
     assert "renew the credentials" in str(denied)
     assert "grant" not in str(denied)
 
@@ -78,7 +78,7 @@ def test_what_happens_on_the_way_is_sorted_by_whether_it_left(
     error: Exception, of_a_change: type[Exception], of_a_look: type[Exception]
 ) -> None:
     for changes, meaning in ((True, of_a_change), (False, of_a_look)):
-        with pytest.raises(HoldfastError) as raised, sorted_out(RUN, changes=changes):
+        with pytest.raises(HoldfastError) as raised, translate_errors(RUN, changes=changes):
             raise error
         assert type(raised.value) is meaning
         assert RUN in str(raised.value)

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters import aws
-from holdfast.adapters.ec2 import listing, make_client, reading
+from holdfast.adapters.aws import client as aws
+from holdfast.adapters.aws.ec2 import describe, listing, make_client
+from holdfast.app.autoscaler.cloud import tag_scheme
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud import Instance, Market, State
 from holdfast.kernel import Busy, HoldfastError
 
-SETTINGS = Settings()
+SCHEME = tag_scheme(Settings())
 SPACE = 'xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"'
 
 BUSY_ONE = """<item><instanceId>i-1</instanceId><imageId>ami-1</imageId>
@@ -109,11 +110,11 @@ def both(clients: Clients, act: Callable[[Any], Any], *replies: tuple[int, str])
 
 
 def workers(client: Any) -> Sequence[Instance]:
-    return listing.list_workers(client, SETTINGS)
+    return listing.list_workers(client, SCHEME)
 
 
 def address(client: Any) -> str:
-    return listing.control_plane_address(client, SETTINGS)
+    return listing.control_plane_address(client, SCHEME)
 
 
 def described(client: Any) -> Any:
@@ -174,7 +175,7 @@ def test_what_is_read_is_told_as_botocore_tells_it(body: str, clients: Clients) 
 
 def _narrowed(machine: dict[str, Any]) -> dict[str, Any]:
     """Only what is wanted of it."""
-    kept = {f.name: machine[f.name] for f in reading.MACHINE.values() if f.name in machine}
+    kept = {f.name: machine[f.name] for f in describe.MACHINE.values() if f.name in machine}
     for name, inside in (("State", "Name"), ("Placement", "AvailabilityZone")):
         if name in kept:
             kept[name] = {key: value for key, value in kept[name].items() if key == inside}
@@ -185,7 +186,7 @@ def _narrowed(machine: dict[str, Any]) -> dict[str, Any]:
 def test_of_a_normal_answer_botocore_gets_no_machine(body: str) -> None:
     reply, taken = {"status_code": 200, "body": body.encode()}, dict[str, Any]()
 
-    reading.take_machines(reply, taken)
+    describe.take_machines(reply, taken)
 
     assert b"instancesSet" not in reply["body"]  # type: ignore[operator]
     assert b"<requestId>req-1</requestId>" in reply["body"]  # type: ignore[operator]
@@ -196,7 +197,7 @@ def test_of_a_normal_answer_botocore_gets_no_machine(body: str) -> None:
 def test_what_is_odd_is_left_as_it_is(body: str) -> None:
     reply, taken = {"status_code": 200, "body": body.encode()}, dict[str, Any]()
 
-    reading.take_machines(reply, taken)
+    describe.take_machines(reply, taken)
 
     assert (reply["body"], taken) == (body.encode(), {})
 

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters import ec2 as package
-from holdfast.adapters.ec2 import CALLS, Ec2Cloud
-from holdfast.adapters.ec2.console import KEPT, end_of_console, masked
-from holdfast.adapters.ec2.goods import shape_of
-from holdfast.adapters.ec2.launching import run, run_request
-from holdfast.adapters.ec2.templates import template_data, template_name
+from holdfast.adapters.aws import ec2 as package
+from holdfast.adapters.aws.ec2 import CALLS, templates
+from holdfast.adapters.aws.ec2 import launch as launches
+from holdfast.adapters.aws.ec2.catalog import shape_of
+from holdfast.adapters.aws.ec2.console import KEPT, end_of_console, masked
+from holdfast.adapters.aws.ec2.launch import run
+from holdfast.adapters.aws.ec2.templates import template_name
+from holdfast.app.autoscaler.cloud import Ec2Cloud, launch_request, template_spec
 from holdfast.autoscaler.record import Launch, LaunchStatus
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud import Market
@@ -35,6 +37,14 @@ LAUNCH = Launch(
     count=20,
 )
 NOBODY: Any = None
+
+
+def run_request(settings: Settings, action_id: str, row: Launch) -> dict[str, Any]:
+    return launches.run_request(launch_request(settings, action_id, row))
+
+
+def template_data(pool: Pool, script: str) -> dict[str, Any]:
+    return templates.template_data(template_spec(pool, lambda _: script))
 
 
 def test_a_request_refers_to_a_numbered_template_and_says_whose_it_is() -> None:

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from holdfast.adapters.emf import METRICS_A_LINE_MAX, Gauge, lines
+from holdfast.adapters.aws.metrics import METRICS_A_LINE_MAX, Gauge, lines
 
 
 def told(*gauges: Gauge, **more: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.eventbridge import Parsed, notices_of
+from holdfast.adapters.aws.events import Parsed, notices_of
 from holdfast.cloud import Notice, NoticeKind
 
 AT = "2026-01-31T12:00:00Z"

@@ -1,5 +1,7 @@
 """From the zip alone, with boto3 beside it, a whole idle tick works, and loads nothing in vain."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -21,8 +23,13 @@ result = [answer, sorted(sys.modules)]
 """
 NOT_NEEDED = (
     *("click", "rich", "greenlet", "yaml", "prometheus_client", "sqlite3", "asyncio", "tomllib", "unittest"),
-    *("holdfast.sim", "holdfast.cli", "holdfast.failover", "holdfast.adapters.sqlite"),
+    *("holdfast.sim", "holdfast.cli", "holdfast.failover", "holdfast.leases", "holdfast.adapters.sql"),
 )
+IMPORTED = """
+import sys, holdfast.lambda_handler
+print("\\n".join(name for name in sys.modules if name.startswith("holdfast.")))
+"""
+NOT_THE_AUTOSCALERS = ("holdfast.failover", "holdfast.leases", "holdfast.sim", "holdfast.testing")
 
 CLIENTS = """
 import os
@@ -37,6 +44,13 @@ for service in ("dynamodb", "ec2", "ssm"):
     ]
 result["listed"] = repr(boto3.client("ec2").describe_instances()["Reservations"])
 """
+
+
+def test_importing_the_handler_imports_no_other_part_and_no_simulated_world() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)
+    modules = done.stdout.split()
+    assert "holdfast.autoscaler.tick" in modules, "this test would see what is loaded"
+    assert [name for name in modules if name.startswith(NOT_THE_AUTOSCALERS)] == []
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.dynamodb.stores import cluster_store
-from holdfast.adapters.eventbridge import READERS, STATE_CHANGE
+from holdfast.adapters.aws.events import READERS, STATE_CHANGE
+from holdfast.app.autoscaler.stores import dynamodb_cluster_store
 from holdfast.autoscaler.settings.load import InvalidSettings, load
 from holdfast.cloud import ALIVE, State
 from holdfast.lambda_handler import MARGIN_S
@@ -147,7 +147,7 @@ class Recorded:
 @pytest.mark.parametrize(("resource", "table"), [("StateTable", "state"), ("LogsTable", "logs")])
 def test_the_tables_are_those_that_the_code_would_make(resource: str, table: str) -> None:
     made: Any = Recorded()
-    cluster_store(made, state_table="state", logs_table="logs")
+    dynamodb_cluster_store(made, state_table="state", logs_table="logs", create_tables=True)
     deployed = properties(resource)
     for part in ("KeySchema", "AttributeDefinitions", "BillingMode"):
         assert deployed[part] == made.tables[table][part]

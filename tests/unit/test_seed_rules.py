@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from holdfast.adapters.dynamodb import DynamoItems
+from holdfast.adapters.aws.dynamodb import DynamoItems
 from holdfast.autoscaler.codec import CODEC
 from holdfast.autoscaler.decide import Hold, book, decide, is_idle
 from holdfast.autoscaler.place import Node

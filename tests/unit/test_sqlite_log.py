@@ -3,15 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
-from holdfast.adapters.sqlite import Database, cluster_store
-from holdfast.adapters.sqlite.database import FORGET_EVERY
+from holdfast.adapters.sql.sqlite import Database
+from holdfast.adapters.sql.sqlite.database import FORGET_EVERY
+from holdfast.app.autoscaler.stores import sqlite_cluster_store
 from holdfast.autoscaler.record import Cluster
 from holdfast.kernel import Event, Write
 from holdfast.kernel.event import EVENTS_KEPT_S
 
 
 def test_what_was_kept_long_enough_is_dropped_by_those_who_come_later(tmp_path: Path) -> None:
-    store = cluster_store(Database(str(tmp_path / "state.db")))
+    store = sqlite_cluster_store(Database(str(tmp_path / "state.db")))
 
     def commit(at_s: float, events: int) -> None:
         found = store.read("cluster")
@@ -31,7 +32,7 @@ def test_what_was_kept_long_enough_is_dropped_by_those_who_come_later(tmp_path: 
 
 
 def test_the_logs_of_others_are_left_alone(tmp_path: Path) -> None:
-    store = cluster_store(Database(str(tmp_path / "state.db")))
+    store = sqlite_cluster_store(Database(str(tmp_path / "state.db")))
     for subject, at_s in (("cluster", 1.0), *[("other", 3.0 * EVENTS_KEPT_S)] * FORGET_EVERY):
         found = store.read(subject)
         write = Write(Cluster(worker_count=found.version), (Event("told", at_s),))

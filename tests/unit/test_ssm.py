@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from holdfast.adapters.aws import Denied
-from holdfast.adapters.ssm import KEPT_S, CachedParameter, NoParameter, parameter
+from holdfast.adapters.aws.errors import Denied
+from holdfast.adapters.aws.ssm import KEPT_S, CachedParameter, NoParameter, parameter
 from holdfast.kernel import Busy
 
 SECRET = "sesame"

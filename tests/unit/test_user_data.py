@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.user_data import join_script, may_be_set_by_kubelet
+from holdfast.adapters.aws.ec2.user_data import may_be_set_by_kubelet
+from holdfast.app.autoscaler.cloud import join_script
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud.kubernetes import Taint
 from holdfast.kernel import Invalid

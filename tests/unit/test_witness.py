@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters import assembly
-from holdfast.adapters.checkup import cluster as checkup
 from holdfast.adapters.clock import SystemClock, new_id
 from holdfast.adapters.prometheus import Prometheus
+from holdfast.app.autoscaler import wiring
+from holdfast.app.autoscaler.stores import open_stores
+from holdfast.app.doctor import cluster as doctor
 from holdfast.autoscaler.see import see
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.tick import Autoscaler
@@ -53,9 +54,9 @@ def test_the_witness_alone_makes_nobody_ready() -> None:
 
 
 def wired(folder: Path, world: SmallWorld, witness: Says) -> Autoscaler:
-    kept = assembly.open_store(Settings(database=str(folder / "state.db")))
+    stores = open_stores(Settings(database=str(folder / "state.db")))
     return Autoscaler(
-        settings(), kept.store, kept.inbox, world, world, world, SystemClock(), new_id, lambda: 0.5,
+        settings(), stores.store, stores.inbox, world, world, world, SystemClock(), new_id, lambda: 0.5,
         witness=witness,
     )  # fmt: skip
 
@@ -91,19 +92,19 @@ def test_a_witness_that_gives_no_answer_makes_nobody_late(tmp_path: Path) -> Non
     ],
 )
 def test_the_settings_say_who_is_asked(said: Settings, asked: bool) -> None:
-    assert isinstance(assembly.witness_of(said), Prometheus) is asked
+    assert isinstance(wiring.witness_of(said), Prometheus) is asked
 
 
 def test_the_doctor_asks_the_witness_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def checked(said: Settings) -> list[tuple[bool | None, str]]:
-        return [(check.ok, check.says) for check in checkup._join_check(said)]
+        return [(check.ok, check.says) for check in doctor._join_check(said)]
 
     assert checked(Settings()) == []
-    (nowhere,) = checkup._join_check(Settings(join_check="prometheus"))
+    (nowhere,) = doctor._join_check(Settings(join_check="prometheus"))
     assert (nowhere.ok, nowhere.fix) == (False, "set PROMETHEUS_URL, or JOIN_CHECK=kubernetes")
-    monkeypatch.setattr(assembly, "witness_of", lambda _: Says("n-1", "n-2"))
+    monkeypatch.setattr(wiring, "witness_of", lambda _: Says("n-1", "n-2"))
     assert checked(Settings(join_check="prometheus")) == [(True, "2 nodes")]
-    monkeypatch.setattr(assembly, "witness_of", lambda _: Says(broken=True))
+    monkeypatch.setattr(wiring, "witness_of", lambda _: Says(broken=True))
     ((ok, says),) = checked(Settings(join_check="prometheus"))
     assert not ok
     assert "refused" in says

@@ -2,7 +2,7 @@
 
 import threading
 
-from holdfast.adapters.eventbridge import notices_of
+from holdfast.adapters.aws.events import notices_of
 from tools.endure.load import Late
 from tools.endure.shells import Shell
 from tools.parts.ec2.client import Ec2Control

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import cycle
 from typing import Any
 
-from holdfast.adapters.ec2.tags import ACTION_TAG, POOL_TAG
+from holdfast.adapters.aws.ec2.tags import ACTION_TAG, POOL_TAG
 from holdfast.cloud.kubernetes import INSTANCE_LABEL, POOL_LABEL
 from tools.endure.ground import CLUSTER, INSTANCE_TYPE
 from tools.parts.site import Site

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.dynamodb import cluster_store
-from holdfast.adapters.dynamodb.inbox import DynamoInbox
+from holdfast.adapters.aws.dynamodb.inbox import DynamoInbox
+from holdfast.app.autoscaler.stores import dynamodb_cluster_store
 from holdfast.autoscaler.ports import ClusterStore
 from holdfast.autoscaler.settings import WORKER_NAMES, environment_names
 from tools.endure.load import Load
@@ -71,7 +71,12 @@ class Ground(Stopping):
 
     @cached_property
     def store(self) -> ClusterStore:
-        return cluster_store(self.dynamodb_client)
+        return dynamodb_cluster_store(
+            self.dynamodb_client,
+            state_table="k3s-autoscaler-state",
+            logs_table="k3s-autoscaler-logs",
+            create_tables=True,
+        )
 
     @cached_property
     def inbox(self) -> DynamoInbox:

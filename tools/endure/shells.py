@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.eventbridge import notices_of
+from holdfast.adapters.aws.events import notices_of
 from tools.endure.ground import Ground
 from tools.endure.load import wait
 from tools.parts.catalog.lambda_runtime import PART as LAMBDA

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from holdfast.adapters.sqlite import Database, cluster_store
+from holdfast.adapters.sql.sqlite import Database
+from holdfast.app.autoscaler.stores import sqlite_cluster_store
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster, ScaleUp
 from holdfast.kernel import FREE, Event, HoldfastError, Lock, Logged, Versioned
@@ -20,7 +21,7 @@ def judge(path: str, acknowledged: Sequence[Acknowledged], begun: set[str]) -> l
         with closing(sqlite3.connect(path)) as raw:
             health = [row[0] for row in raw.execute("PRAGMA integrity_check")]
         with closing(Database(path)) as database:
-            store = cluster_store(database)
+            store = sqlite_cluster_store(database)
             found, log = store.read(SUBJECT), store.events(SUBJECT)
     except (sqlite3.Error, HoldfastError) as error:
         return [f"the file cannot be read: {error}"]
@@ -36,7 +37,7 @@ def judge(path: str, acknowledged: Sequence[Acknowledged], begun: set[str]) -> l
 def commit_ids(path: str) -> dict[int, str]:
     """The commit id behind each version of the log."""
     with closing(Database(path)) as database:
-        return {logged.version: logged.commit_id for logged in cluster_store(database).events(SUBJECT)}
+        return {logged.version: logged.commit_id for logged in sqlite_cluster_store(database).events(SUBJECT)}
 
 
 def _in_order(log: Sequence[Logged]) -> Iterator[str]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from holdfast.adapters.sqlite import Database, cluster_store
+from holdfast.adapters.sql.sqlite import Database
+from holdfast.app.autoscaler.stores import sqlite_cluster_store
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster, ScaleUp
 from holdfast.kernel import (
@@ -129,7 +130,7 @@ def work(name: str, others: list[str], path: str, pipe: int, seed: str) -> None:
     def report(line: str) -> None:
         os.write(pipe, f"{line}\n".encode())  # one write of a short line is never torn
 
-    store = cluster_store(_opened(path, report))
+    store = sqlite_cluster_store(_opened(path, report))
     hands: Hands[Cluster, Wish, Grow] = Hands.on(
         Reporting(store, report),
         SUBJECT,

@@ -1,4 +1,4 @@
-"""The machine's clock, and ids that nobody has drawn before."""
+"""The machine's clock, and ids that were never drawn before."""
 
 import time
 import uuid

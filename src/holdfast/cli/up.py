@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from select import select
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from holdfast.sim.demo import Demo
+    from holdfast.sim.demo import Demo, Stores
 
 Pressed = Callable[[], str]
 FRAME_S = 0.1
@@ -62,8 +62,8 @@ def command(
         raise click.BadParameter(f"{state} exists: choose a new file, or delete it", param_hint="--state")
     from holdfast.sim.demo import Demo
 
-    with _state_file(state) as path:
-        demo = Demo(str(path), seed, faults=not calm)
+    with _state_file(state) as path, ExitStack() as opened:
+        demo = Demo(seed, lambda now_s: _stores(path, now_s, opened), faults=not calm)
         try:
             if plain or as_json or not sys.stdout.isatty():
                 _tell(demo, speed, for_s, as_json)
@@ -74,7 +74,6 @@ def command(
         if picture is not None:
             _save(demo, speed, picture)
         _summary(demo, as_json)
-        demo.database.close()
     if demo.accidents:
         raise SystemExit(1)
 
@@ -86,6 +85,25 @@ def _state_file(state: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="holdfast-up-") as folder:
         yield Path(folder) / "state.db"
+
+
+def _stores(path: Path, now_s: Callable[[], float], opened: ExitStack) -> "Stores":
+    """All three parts on one file, closed with `opened`."""
+    from holdfast.adapters.sql.sqlite import Database
+    from holdfast.adapters.sql.sqlite.inbox import SqliteInbox
+    from holdfast.app.autoscaler.stores import sqlite_cluster_store
+    from holdfast.app.failover import group_store
+    from holdfast.app.leases import cap_store
+    from holdfast.sim.demo import Stores
+
+    database = Database(str(path), now_s=now_s)
+    opened.callback(database.close)
+    return Stores(
+        sqlite_cluster_store(database),
+        SqliteInbox(database),
+        group_store(database),
+        cap_store(database, "demo-stream"),
+    )
 
 
 def _frames(for_s: float | None) -> Iterator[float]:

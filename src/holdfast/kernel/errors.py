@@ -42,8 +42,10 @@ class Unknown(HoldfastError):
 class Corrupt(HoldfastError):
     """What is stored makes no sense.  Nothing was overwritten."""
 
-    def __init__(self, *, table: str, key: str, attribute: str, problem: str) -> None:
-        super().__init__(f"{table}, key {key!r}, attribute {attribute!r}: {problem}")
+    def __init__(self, *, table: str, key: str = "", attribute: str = "", problem: str) -> None:
+        """Without key and attribute it concerns the whole table, or the whole file."""
+        within = [f"{name} {value!r}" for name, value in (("key", key), ("attribute", attribute)) if value]
+        super().__init__(f"{', '.join([table, *within])}: {problem}")
 
 
 class Invalid(HoldfastError):

@@ -1,11 +1,13 @@
-"""The demo: the three scenarios on one SQLite file, a story to follow, and a key that kills."""
+"""The demo: the three scenarios on stores that are handed in, a story to follow, and a key that kills."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from holdfast.adapters.sqlite import Database, SqliteCapStore, SqliteGroupStore, cluster_store
-from holdfast.adapters.sqlite.inbox import SqliteInbox
+from holdfast.autoscaler.ports import ClusterStore, Inbox
+from holdfast.failover.ports import GroupStore
 from holdfast.kernel import Logged
+from holdfast.leases.ports import CapStore
 from holdfast.sim.faults import Faults
 from holdfast.sim.gate import Crash, Fate, Kind
 from holdfast.sim.scenarios import Agreeing, Scaling, Scenario, TakingOver
@@ -18,6 +20,20 @@ SILENT = frozenset({"lockTaken", "lockReleased"})
 """Events that nobody follows a story for."""
 PARTS = {"tick-": Scaling.name, "server-": TakingOver.name, "worker-": Agreeing.name}
 """Whose processes are whose, by their names."""
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Where the three parts keep their records."""
+
+    clusters: ClusterStore
+    inbox: Inbox
+    groups: GroupStore
+    caps: CapStore
+
+
+OpenStores = Callable[[Callable[[], float]], Stores]
+"""Opens them; leases are judged by the clock that is given."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +57,12 @@ def clock(at_s: float) -> str:
 
 
 class Demo:
-    def __init__(self, path: str, seed: int, *, faults: bool = True) -> None:
+    def __init__(self, seed: int, open_stores: OpenStores, *, faults: bool = True) -> None:
         self.world = World(seed, Faults.swarm(seed) if faults else None)
-        self.database = Database(path, now_s=self.world.now_s)
-        self.scaling = Scaling(
-            self.world, cluster_store(self.database), SqliteInbox(self.database), tick_s=TICK_S
-        )
-        self.taking_over = TakingOver(self.world, SqliteGroupStore(self.database))
-        self.agreeing = Agreeing(self.world, SqliteCapStore(self.database, "demo-stream"))
+        stores = open_stores(self.world.now_s)
+        self.scaling = Scaling(self.world, stores.clusters, stores.inbox, tick_s=TICK_S)
+        self.taking_over = TakingOver(self.world, stores.groups)
+        self.agreeing = Agreeing(self.world, stores.caps)
         self.story: list[Line] = []
         self.kills = 0
         self.told = 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.eventbridge import WARNING_S
+from holdfast.adapters.aws.events import WARNING_S
 from holdfast.autoscaler.codec import SUBJECT
 from tests.proof import prove
 from tools.endure import account

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.adapters.ec2 import Denied
+from holdfast.adapters.aws.ec2 import Denied
 from holdfast.kernel import Busy, Unknown
 from tests.real.autoscaler_ec2.world import World
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.ec2 import Denied
-from holdfast.adapters.ssm import NoParameter, make_client, parameter
+from holdfast.adapters.aws.ec2 import Denied
+from holdfast.adapters.aws.ssm import NoParameter, make_client, parameter
 from holdfast.cloud import Market, Offering
 from holdfast.kernel import Busy, Invalid
 from tests.real.autoscaler_ec2.world import World

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.ec2 import Ec2Cloud
-from holdfast.adapters.user_data import join_script
+from holdfast.app.autoscaler.cloud import Ec2Cloud, join_script
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud.kubernetes import Taint
 from tests.real.autoscaler_ec2.supervisor import Supervisor

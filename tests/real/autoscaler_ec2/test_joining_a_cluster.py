@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.adapters.user_data import join_script
+from holdfast.app.autoscaler.cloud import join_script
 from tests.real.autoscaler_ec2.world import World
 from tests.real.ec2.boot_site import Site
 from tests.real.ec2.userdata import TOKEN

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.ec2 import Ec2Cloud, make_client
+from holdfast.adapters.aws.ec2 import make_client
+from holdfast.app.autoscaler.cloud import Ec2Cloud
 from holdfast.cloud import Instance, Market, State
 from holdfast.kernel import Busy
 from tests.real.autoscaler_ec2.world import World

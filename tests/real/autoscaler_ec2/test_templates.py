@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.adapters.ec2.templates import template_name
-from holdfast.adapters.user_data import join_script
+from holdfast.adapters.aws.ec2.templates import template_name
+from holdfast.app.autoscaler.cloud import join_script
 from holdfast.cloud.launches import Refused
 from holdfast.kernel import Busy, Invalid, Unknown
 from tests.real.autoscaler_ec2.world import World

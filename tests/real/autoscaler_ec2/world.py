@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from holdfast.adapters.ec2 import Ec2Cloud, make_client
+from holdfast.adapters.aws.ec2 import make_client
+from holdfast.app.autoscaler.cloud import Ec2Cloud
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud import Market

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from holdfast.adapters import assembly
+from holdfast.app.autoscaler.stores import open_stores
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.drain import Rule
 from holdfast.autoscaler.record import Skip
@@ -80,11 +80,13 @@ def skip(shell: Shell, node: str) -> None:
     """As a drain leaves it that ran out of time."""
     database = tomllib.loads(shell.settings.read_text())["autoscaler"]["database"]
     now_s = time.time()
-    with assembly.open_store(Settings(database=database)) as kept:
-        found = kept.store.read(SUBJECT)
+    with open_stores(Settings(database=database)) as stores:
+        found = stores.store.read(SUBJECT)
         kept_too_long = Skip(node, "out of time: shop/web has not left", int(now_s) + 900)
         tried = replace(found.value, skipped=(kept_too_long,))
-        kept.store.commit(SUBJECT, found, Write(tried, (Event("kept", now_s, about=node),)), "a-failed-drain")
+        stores.store.commit(
+            SUBJECT, found, Write(tried, (Event("kept", now_s, about=node),)), "a-failed-drain"
+        )
 
 
 def blocking(first: str, second: str, third: str, alone: str) -> list[tuple[str, dict[str, Any]]]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.dynamodb import DynamoItems, cluster_store, make_client
-from holdfast.adapters.dynamodb.inbox import DynamoInbox
+from holdfast.adapters.aws.dynamodb import DynamoItems, make_client
+from holdfast.adapters.aws.dynamodb.inbox import DynamoInbox
+from holdfast.app.autoscaler.stores import dynamodb_cluster_store
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster
 from tests.real.traces import wait_until
@@ -35,7 +36,9 @@ class Lab:
     @classmethod
     def open(cls, site: Site, dynamodb: str, code_paths: Sequence[Path], name: str) -> "Lab":
         client = make_client(endpoint_url=dynamodb, region=site.ec2.region)
-        store = cluster_store(client, state_table=f"{name}-state", logs_table=f"{name}-logs")
+        store = dynamodb_cluster_store(
+            client, state_table=f"{name}-state", logs_table=f"{name}-logs", create_tables=True
+        )
         return cls(site, dynamodb, code_paths, name, store, DynamoInbox(client, f"{name}-logs"))
 
     def environment(self) -> dict[str, str]:

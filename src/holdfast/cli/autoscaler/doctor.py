@@ -10,7 +10,7 @@ import click
 from holdfast.cli.autoscaler.session import BAD_INPUT, WRONG, busy, options, read_toml, say_json
 
 if TYPE_CHECKING:
-    from holdfast.adapters.checkup import Check
+    from holdfast.app.doctor import Check
 
 SETTINGS = "settings"
 
@@ -44,7 +44,7 @@ def command(config: Path | None, as_json: bool) -> None:
 
 def all_checks(config: Path | None) -> "Iterator[Check]":
     """The settings first; with wrong ones nothing else can be asked."""
-    from holdfast.adapters.checkup import Check, checkup
+    from holdfast.app.doctor import Check, run_checks
     from holdfast.autoscaler.settings.load import InvalidSettings, load
 
     try:
@@ -57,4 +57,4 @@ def all_checks(config: Path | None) -> "Iterator[Check]":
     yield Check(SETTINGS, "all", True, "they make sense, each and together")
     for warning in loaded.warnings:
         yield Check(SETTINGS, "look at", None, warning)
-    yield from checkup(loaded.settings, os.environ)
+    yield from run_checks(loaded.settings, os.environ)

@@ -44,11 +44,11 @@ def command(
       holdfast autoscaler history --kind condemned --kind kept --limit 100
     """
     most = limit or LIMIT
-    with session(config, as_json, warns=False) as ours, ours.kept() as kept:
+    with session(config, as_json, warns=False) as ours, ours.stores() as stores:
         with busy("reading the log"):
-            record = kept.store.read(SUBJECT)
+            record = stores.store.read(SUBJECT)
             every = newest(
-                lambda after: kept.store.events(SUBJECT, after),
+                lambda after: stores.store.events(SUBJECT, after),
                 record.version,
                 lambda read: (
                     len(chosen(read, since_s, kinds)) > most or bool(read and read[0].event.at_s < since_s)

@@ -28,8 +28,8 @@ def command(config: Path | None, as_json: bool, until_s: float, why: str) -> Non
     """
     if not why.strip():
         raise click.BadParameter("is empty: say why, for whoever wonders later", param_hint="--why")
-    with session(config, as_json, warns=False) as ours, ours.kept() as kept:
-        change(kept.store, lambda cluster, now_s: steering.pause(cluster, until_s, why.strip(), now_s))
+    with session(config, as_json, warns=False) as ours, ours.stores() as stores:
+        change(stores.store, lambda cluster, now_s: steering.pause(cluster, until_s, why.strip(), now_s))
         if as_json:
             say_json({"paused": True, "until_s": int(until_s), "why": why.strip()})
         else:

@@ -18,8 +18,8 @@ def command(config: Path | None, as_json: bool) -> None:
     Example:
       holdfast autoscaler resume
     """
-    with session(config, as_json, warns=False) as ours, ours.kept() as kept:
-        was_paused = change(kept.store, steering.resume)
+    with session(config, as_json, warns=False) as ours, ours.stores() as stores:
+        was_paused = change(stores.store, steering.resume)
         if as_json:
             say_json({"paused": False, "was_paused": was_paused})
         else:

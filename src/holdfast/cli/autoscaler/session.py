@@ -17,7 +17,7 @@ import click
 from holdfast.kernel import HoldfastError
 
 if TYPE_CHECKING:
-    from holdfast.adapters.assembly import Kept
+    from holdfast.app.autoscaler.stores import Stores
     from holdfast.autoscaler.settings import Settings
     from holdfast.autoscaler.tick import Autoscaler
 
@@ -48,14 +48,14 @@ class Session:
     as_json: bool
 
     def autoscaler(self, *, create_tables: bool = False) -> "Autoscaler":
-        from holdfast.adapters import assembly
+        from holdfast.app.autoscaler import wiring
 
-        return assembly.assemble(self.settings, os.environ, create_tables=create_tables)
+        return wiring.assemble(self.settings, os.environ, create_tables=create_tables)
 
-    def kept(self) -> "Kept":
-        from holdfast.adapters import assembly
+    def stores(self) -> "Stores":
+        from holdfast.app.autoscaler.stores import open_stores
 
-        return assembly.open_store(self.settings, os.environ)
+        return open_stores(self.settings, os.environ)
 
 
 @contextmanager
@@ -116,6 +116,7 @@ FILE_TROUBLES = (
     "disk is full",
     "disk I/O error",
     "file is not a database",
+    "database disk image is malformed",
 )
 """What SQLite says, which names no fix."""
 

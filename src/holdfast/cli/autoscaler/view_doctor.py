@@ -6,7 +6,7 @@ from itertools import groupby
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from holdfast.adapters.checkup import Check
+from holdfast.app.doctor import Check
 from holdfast.cli.autoscaler.paper import QUIET, columns
 
 MARKS = {True: ("ok", "green"), False: ("wrong", "bold red"), None: ("note", "yellow")}

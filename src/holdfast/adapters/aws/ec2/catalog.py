@@ -1,0 +1,133 @@
+"""What EC2 offers: zones of subnets, sizes of types, prices.  Kept as long as each stays true."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from holdfast.adapters.aws.errors import translate_errors
+from holdfast.cloud import Market, Offering, Prices, Shape
+from holdfast.kernel import Invalid
+
+if TYPE_CHECKING:
+    from types_boto3_ec2 import EC2Client
+    from types_boto3_ec2.type_defs import InstanceTypeInfoTypeDef
+
+PRICES_KEPT_S: Final = 600
+PRODUCT: Final = "Linux/UNIX"
+AT_ONCE: Final = 100
+"""Values that one filter takes."""
+MIB: Final = 1024 * 1024
+MEMORY_LEFT: Final = 0.925
+EVICTION_BYTES: Final = 100 * MIB
+ARCHITECTURES: Final = {"x86_64": "amd64", "arm64": "arm64"}
+
+Known = TypeVar("Known")
+
+
+def shape_of(cpus: int, memory_mib: int, architecture: str, pods: int) -> Shape:
+    """What pods may ask for on a machine that is sold with so much.
+
+    Memory: 7.5 % less, because firmware and kernel keep that much of what is advertised before
+    the kubelet sees any; and 100 MiB less, because that is where the kubelet begins to evict.
+    CPUs: all of them, since k3s reserves none.  A guess that is too low costs a node too many now
+    and then; one that is too high would launch nodes that the waiting pods do not fit.
+    """
+    memory = int(memory_mib * MIB * MEMORY_LEFT) - EVICTION_BYTES
+    return Shape(cpu_m=cpus * 1_000, memory=max(0, memory), pods=pods, architecture=architecture)
+
+
+class Catalog:
+    def __init__(
+        self,
+        client: "EC2Client",
+        *,
+        pods_per_node: int,
+        on_demand_usd: Mapping[str, float],
+        now_s: Callable[[], float],
+        page: int,
+    ) -> None:
+        """`on_demand_usd`: dollars an hour by instance type.  EC2 itself tells spot prices only."""
+        self._client, self._now_s, self._page = client, now_s, page
+        self._pods_per_node, self._on_demand_usd = pods_per_node, on_demand_usd
+        self._zones: dict[str, str] = {}
+        self._shapes: dict[str, Shape] = {}
+        self._spot: dict[Offering, tuple[float, float | None]] = {}
+        """When it was asked, and dollars an hour."""
+
+    def zones(self, subnet_ids: Sequence[str]) -> Mapping[str, str]:
+        for some in _chunks(each for each in subnet_ids if each not in self._zones):
+            with translate_errors("ec2:DescribeSubnets", changes=False):
+                pages = self._client.get_paginator("describe_subnets").paginate(
+                    Filters=[{"Name": "subnet-id", "Values": some}],
+                    PaginationConfig={"PageSize": self._page},
+                )
+                found = [each for page in pages for each in page["Subnets"]]
+            self._zones |= {each["SubnetId"]: each["AvailabilityZone"] for each in found}
+        return _all(self._zones, subnet_ids, "subnet_ids", "no such subnet in this region and account")
+
+    def shapes(self, instance_types: Sequence[str]) -> Mapping[str, Shape]:
+        for some in _chunks(each for each in instance_types if each not in self._shapes):
+            with translate_errors("ec2:DescribeInstanceTypes", changes=False):
+                pages = self._client.get_paginator("describe_instance_types").paginate(
+                    Filters=[{"Name": "instance-type", "Values": some}],
+                    PaginationConfig={"PageSize": min(self._page, AT_ONCE)},
+                )
+                found = [each for page in pages for each in page["InstanceTypes"]]
+            self._shapes |= {each["InstanceType"]: self._shape(each) for each in found}
+        return _all(self._shapes, instance_types, "instance_types", "no such type in this region")
+
+    def prices(self, offerings: Sequence[Offering]) -> Prices:
+        now_s = self._now_s()
+        spot = [each for each in offerings if each.market is Market.SPOT]
+        if stale := [each for each in spot if not self._is_fresh(each, now_s)]:
+            found = self._spot_prices(stale, now_s)
+            self._spot |= {each: (now_s, found.get((each.instance_type, each.zone))) for each in stale}
+        known = {each: self._usd(each) for each in offerings}
+        return Prices({each: usd for each, usd in known.items() if usd is not None})
+
+    def _usd(self, offering: Offering) -> float | None:
+        if offering.market is Market.SPOT:
+            return self._spot[offering][1]
+        return self._on_demand_usd.get(offering.instance_type)
+
+    def _is_fresh(self, offering: Offering, now_s: float) -> bool:
+        asked_s, _ = self._spot.get(offering, (float("-inf"), None))
+        return 0 <= now_s - asked_s < PRICES_KEPT_S
+
+    def _spot_prices(self, offerings: Sequence[Offering], now_s: float) -> dict[tuple[str, str], float]:
+        """The newest of each type and zone.  A history that begins now tells what is in force now."""
+        types = sorted({each.instance_type for each in offerings})
+        zones = sorted({each.zone for each in offerings})
+        with translate_errors("ec2:DescribeSpotPriceHistory", changes=False):
+            pages = self._client.get_paginator("describe_spot_price_history").paginate(
+                Filters=[
+                    {"Name": "instance-type", "Values": types},
+                    {"Name": "availability-zone", "Values": zones},
+                    {"Name": "product-description", "Values": [PRODUCT]},
+                ],
+                StartTime=datetime.fromtimestamp(now_s, UTC),
+                PaginationConfig={"PageSize": self._page},
+            )
+            told = [each for page in pages for each in page["SpotPriceHistory"]]
+        told.sort(key=lambda each: each["Timestamp"])
+        return {(each["InstanceType"], each["AvailabilityZone"]): float(each["SpotPrice"]) for each in told}
+
+    def _shape(self, seen: "InstanceTypeInfoTypeDef") -> Shape:
+        offered = seen["ProcessorInfo"].get("SupportedArchitectures", [])
+        return shape_of(
+            seen["VCpuInfo"]["DefaultVCpus"],
+            seen["MemoryInfo"]["SizeInMiB"],
+            next((name for told, name in ARCHITECTURES.items() if told in offered), "amd64"),
+            self._pods_per_node,
+        )
+
+
+def _chunks(values: Iterable[str]) -> list[list[str]]:
+    wanted = sorted(set(values))
+    return [wanted[n : n + AT_ONCE] for n in range(0, len(wanted), AT_ONCE)]
+
+
+def _all(known: Mapping[str, Known], wanted: Sequence[str], setting: str, why: str) -> dict[str, Known]:
+    if missing := sorted(set(wanted) - known.keys()):
+        raise Invalid(f"{setting}: {', '.join(missing)}: {why}")
+    return {each: known[each] for each in wanted}

@@ -1,0 +1,55 @@
+"""TerminateInstances: one call for many, and the many not held up by one."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from holdfast.adapters.aws.errors import Denied, Rejected, translate_errors
+
+if TYPE_CHECKING:
+    from types_boto3_ec2 import EC2Client
+
+TERMINATE: Final = "ec2:TerminateInstances"
+AT_ONCE: Final = 500
+UNKNOWN_ID: Final = ("InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed")
+PROTECTED: Final = "OperationNotPermitted"
+INSTANCE: Final = re.compile(r"\bi-[0-9a-z]+\b")
+
+
+def terminate(client: "EC2Client", instance_ids: Sequence[str]) -> dict[str, bool]:
+    """By id, whether EC2 took it.  EC2 refuses a whole call for one id that it does not know, does
+    not let us terminate, or protects: then the others are asked for without it.
+
+    Raises Denied if every single one was denied, and Busy or Unknown as soon as one call says so.
+    """
+    wanted = list(dict.fromkeys(instance_ids))
+    accepted, denied = dict.fromkeys(wanted, False), list[Denied]()
+    waiting = [wanted[n : n + AT_ONCE] for n in range(0, len(wanted), AT_ONCE)]
+    while waiting:
+        some = waiting.pop()
+        try:
+            accepted |= dict.fromkeys(_terminate(client, some), True)
+        except Denied as error:
+            if len(some) == 1:
+                denied.append(error)
+            waiting += _halves(some)
+        except Rejected as error:
+            if error.code not in (*UNKNOWN_ID, PROTECTED):
+                raise
+            named = set(INSTANCE.findall(error.message)) & set(some)
+            rest = [each for each in some if each not in named]
+            waiting += [part for part in ([rest] if named else _halves(some)) if part]
+    if denied and not any(accepted.values()):
+        raise denied[0]
+    return accepted
+
+
+def _terminate(client: "EC2Client", some: Sequence[str]) -> list[str]:
+    with translate_errors(TERMINATE, changes=True):
+        answer = client.terminate_instances(InstanceIds=list(some))
+    return [each["InstanceId"] for each in answer["TerminatingInstances"]]
+
+
+def _halves(some: list[str]) -> list[list[str]]:
+    middle = len(some) // 2
+    return [some[:middle], some[middle:]] if middle else []

@@ -1,0 +1,94 @@
+"""Where the record, its events and the notices are: in a SQLite file, or in two DynamoDB tables."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from holdfast.app.autoscaler import clients
+from holdfast.autoscaler.ports import ClusterStore, Inbox
+from holdfast.autoscaler.settings import Settings
+from holdfast.kernel import Invalid
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+    from holdfast.adapters.aws.dynamodb import DynamoItems
+    from holdfast.adapters.sql.sqlite import Database, SqliteItems
+    from holdfast.autoscaler.record import Cluster
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The record and the inbox.  As a context, they are closed at its end."""
+
+    store: ClusterStore
+    inbox: Inbox
+    where: str
+    """For people."""
+    close: Callable[[], None] = lambda: None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_stores(
+    settings: Settings, environ: Mapping[str, str] = os.environ, *, create_tables: bool = False
+) -> Stores:
+    """In a SQLite file if the settings name one, else in DynamoDB.
+
+    A missing table is made only if `create_tables` says so.
+    """
+    if settings.database:
+        return _in_sqlite(settings.database)
+    from holdfast.adapters.aws.dynamodb.inbox import DynamoInbox
+
+    client = clients.dynamodb_client(settings, environ)
+    state, logs = settings.state_table, settings.logs_table
+    store = dynamodb_cluster_store(client, state_table=state, logs_table=logs, create_tables=create_tables)
+    return Stores(store, DynamoInbox(client, logs), f"DynamoDB tables {state} and {logs}")
+
+
+def dynamodb_cluster_store(
+    client: "DynamoDBClient", *, state_table: str, logs_table: str, create_tables: bool = False
+) -> "DynamoItems[Cluster]":
+    """The cluster's record in one table, its events in the other."""
+    from holdfast.adapters.aws.dynamodb import DynamoItems
+    from holdfast.autoscaler.codec import CODEC
+    from holdfast.kernel.event import EVENTS_KEPT_S
+
+    if create_tables:
+        from holdfast.adapters.aws.dynamodb.tables import ensure_table
+
+        ensure_table(client, state_table, "pk")
+        ensure_table(client, logs_table, "pk", "sk", expiry="expiresEpoch")
+    return DynamoItems(
+        client, CODEC, table=state_table, key="pk", events_table=logs_table, events_kept_s=EVENTS_KEPT_S
+    )
+
+
+def sqlite_cluster_store(database: "Database") -> "SqliteItems[Cluster]":
+    """The cluster's record in an open file."""
+    from holdfast.adapters.sql.sqlite import SqliteItems
+    from holdfast.autoscaler.codec import CODEC
+
+    return SqliteItems(database, "cluster_state", CODEC)
+
+
+def _in_sqlite(path: str) -> Stores:
+    import sqlite3
+
+    from holdfast.adapters.sql.sqlite import Database
+    from holdfast.adapters.sql.sqlite.inbox import SqliteInbox
+
+    try:
+        database = Database(path)
+    except sqlite3.OperationalError as error:
+        fix = "name a file in a folder that is there and may be written"
+        raise Invalid(f"database = {path!r}: {error}; {fix}") from error
+    return Stores(
+        sqlite_cluster_store(database), SqliteInbox(database), f"SQLite file {path}", database.close
+    )
