@@ -1,6 +1,7 @@
 """States change in their time, and everything that happens is told and written down."""
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -36,14 +37,24 @@ def test_a_life_is_told_state_by_state_in_the_words_of_eventbridge(account: Acco
 
 
 def test_an_instance_is_pending_until_its_boot_delay_is_over(account: Account) -> None:
-    account.ec2.behave(boot_delay_s=[1.0, 1.0])
+    account.ec2.behave(boot_delay_s=[5.0, 5.0])
     [instance] = account.run()
     assert account.listed()[instance] == "pending"
     account.ec2.wait_for_state(instance, "running")
-    moments = {
-        e["state"]: e["at_s"] for e in account.ec2.log() if e["kind"] == "state" and e["instance"] == instance
-    }
-    assert moments["running"] - moments["pending"] >= 1.0
+    moments = moments_of(account, instance)
+    assert moments["running"] - moments["pending"] >= 5.0
+
+
+def moments_of(account: Account, instance_id: str) -> dict[str, float]:
+    """When it entered each state."""
+    entries = account.ec2.log()
+    return {e["state"]: e["at_s"] for e in entries if e["kind"] == "state" and e["instance"] == instance_id}
+
+
+def test_an_answer_may_come_long_after_what_was_asked_for_was_done(account: Account) -> None:
+    account.ec2.behave(answer_delay_s=[1.0, 1.0])
+    [instance] = account.run()
+    assert time.time() - moments_of(account, instance)["pending"] >= 1.0
 
 
 def test_terminating_twice_is_terminating_once(account: Account) -> None:

@@ -112,7 +112,7 @@ def test_an_authority_that_is_not_the_clusters(lab: Lab, told: Any) -> None:
 
 
 def test_an_api_that_cannot_be_reached_is_busy_and_nothing_is_written(lab: Lab, told: Any) -> None:
-    answer = told(SCHEDULED, K8S_API_URL="https://127.0.0.1:9")
+    answer = told(SCHEDULED, timeout_s=15, K8S_API_URL="https://127.0.0.1:9")
     assert answer["outcome"] == "busy"
     assert "cannot be reached" in answer["why"]
 

@@ -51,7 +51,7 @@ def test_in_observe_mode_the_wish_is_written_down_and_nothing_is_touched(lab: La
 
 
 def test_a_function_with_little_time_ends_by_itself(lab: Lab) -> None:
-    with lab.function(MIN_WORKERS="1", timeout_s=6) as function:
+    with lab.function(MIN_WORKERS="1", timeout_s=12) as function:
         answer = function.invoke(SCHEDULED)
         assert "errorType" not in answer, "it was not ended by Lambda"
         assert answer["outcome"] in ("waiting", "out of time", "idle"), answer
