@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test deep check fix bench parts real kills cluster endure lock clean
+.PHONY: help up test deep check fix bench parts parts-check real kills cluster endure lock clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 13
 
 $(READY): requirements.txt pyproject.toml tools/setup
 	@$(PYTHON) tools/setup $(VENV)
@@ -16,12 +16,16 @@ $(READY): requirements.txt pyproject.toml tools/setup
 up: $(READY) ## watch the product work (ARGS="--for 20" ends by itself; ARGS=--help lists the rest)
 	@$(BIN)/holdfast up $(ARGS)
 
-test: $(READY) ## all tests that need only PyPI, and the table of what they prove
-	@$(BIN)/python -m tools.parts install ministack
-	@$(BIN)/python -m pytest -n 2 --maxschedchunk 1 --ignore=tests/real -m "not deep" --proof $(ARGS)
+# Needs only PyPI; the tidy tests belong to `make check`.
+HERE := -n 2 --dist worksteal --ignore=tests/real --ignore=tests/tidy
 
-deep: $(READY) ## the searches that take longer than a check may: more faults, more hands, more seeds
-	@$(BIN)/python -m pytest -n 2 --maxschedchunk 1 --ignore=tests/real -m deep $(ARGS)
+test: $(READY) ## before each commit: the tests that need only PyPI, and the table of what they prove
+	@$(BIN)/python -m tools.parts install ministack
+	@$(BIN)/python -m pytest $(HERE) -m "not deep" --proof --costs $(ARGS)
+
+deep: $(READY) ## before a release: these and the long searches, which together must meet every quota
+	@$(BIN)/python -m tools.parts install ministack
+	@$(BIN)/python -m pytest $(HERE) --quotas $(ARGS)
 
 check: $(READY) ## format, lint, types, import contracts, tidiness
 	@$(BIN)/ruff format --check .
@@ -40,13 +44,18 @@ bench: $(READY) ## the benchmarks, as ratios measured side by side
 parts: $(READY) ## install the real outside systems that tests/real needs (ONLY=name,name for some)
 	@$(BIN)/python -m tools.parts install $(ONLY)
 
-real: $(READY) ## tests/real against the real systems; an absent one is a failure, with its fix
-	@HOLDFAST_REAL=1 $(BIN)/python -m pytest tests/real -m alone --junitxml=build/alone.xml $(ARGS) || [ $$? -eq 5 ]
-	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/real \
+parts-check: $(READY) ## whether these systems are what they claim; `make real` asks only when one has changed
+	@$(BIN)/python -m tools.check_parts --always
+
+real: $(READY) ## the product against the real systems; an absent one is a failure, with its fix
+	@$(BIN)/python -m tools.check_parts
+	@HOLDFAST_REAL=1 $(BIN)/python -m pytest tests/real/product -m alone --junitxml=build/alone.xml $(ARGS) \
+		|| [ $$? -eq 5 ]
+	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/real/product \
 		-m "not alone" --junitxml=build/real.xml $(ARGS)
 
 kills: $(READY) ## the autoscaler on the real systems, killed fifty times in each of its shells (minutes)
-	@HOLDFAST_REAL=1 $(BIN)/python -m pytest tests/real/autoscaler $(ARGS)
+	@HOLDFAST_REAL=1 HOLDFAST_KILLS=50 $(BIN)/python -m pytest tests/real/product/autoscaler $(ARGS)
 
 cluster: $(READY) ## a real control plane with KWOK, and EC2, to play with until Ctrl-C
 	@$(BIN)/python -m tools.parts install kubernetes kwok kubectl ec2

@@ -1,20 +1,24 @@
-"""Fixtures that several folders share, and the closing table of what the run has proven."""
+"""Fixtures that several folders share, and the closing tables: what the run has proven, and what it cost."""
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
-from tests import proof
+from tests import costs, proof, seeds
 from tests.ministack import aws_identity, dynamodb_endpoint
 
 __all__ = ["aws_identity", "dynamodb_endpoint"]
 
+BEGAN_S = pytest.StashKey[float]()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--proof", action="store_true", help="fail unless every required variant is caught")
+    parser.addoption("--quotas", action="store_true", help="the same, and fail unless every quota is met")
     parser.addoption(
-        "--proof", action="store_true", help="fail unless the run shows all that a whole run must"
+        "--costs", action="store_true", help="name the tests that cost too much for every commit"
     )
 
 
@@ -24,7 +28,8 @@ def _leads(config: pytest.Config) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     if _leads(config):
-        os.environ["HOLDFAST_PROOF"] = str(os.getpid())  # the workers inherit it
+        os.environ["HOLDFAST_PROOF"] = str(os.getpid())  # the workers inherit both
+        os.environ[seeds.BASE] = str(seeds.base())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -32,24 +37,63 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         proof.forget()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    item.stash[BEGAN_S] = costs.spent_s()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """With what the test's fixtures cost: one that several share is paid for by the first."""
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append((costs.COST, round(costs.spent_s() - item.stash[BEGAN_S], 3)))
+
+
+def _missing(config: pytest.Config) -> list[str]:
+    """What this run had to show, and has not."""
+    figures = proof.collect()
+    if config.getoption("--quotas"):
+        return proof.missing(figures)
+    return proof.not_caught(figures) if config.getoption("--proof") else []
+
+
+def _costs(config: pytest.Config) -> dict[str, float]:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not config.getoption("--costs"):
+        return {}
+    return costs.by_test(report for reports in reporter.stats.values() for report in reports)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    wanted = session.config.getoption("--proof")
-    if _leads(session.config) and wanted and not exitstatus and proof.missing(proof.collect()):
+    if not _leads(session.config) or exitstatus:
+        return
+    if _missing(session.config) or costs.refused(_costs(session.config)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if config.getoption("--costs"):
+        found = _costs(config)
+        terminalreporter.section("what the tests cost")
+        for line in costs.lines(found):
+            terminalreporter.write_line(line)
+        for line in costs.refused(found):
+            terminalreporter.write_line(f"TOO DEAR: {line}", red=True)
     figures = proof.collect()
     if not any(figures.values()):
         return
-    proof.keep(figures, afresh=config.getoption("--proof"))
+    proof.keep(figures, afresh=config.getoption("--proof") or config.getoption("--quotas"))
     terminalreporter.section("what stands behind the invariants")
     for line in proof.lines(figures):
         terminalreporter.write_line(line)
-    if config.getoption("--proof"):
-        for line in proof.missing(figures):
-            terminalreporter.write_line(f"MISSING: {line}", red=True)
+    if figures["virtual_hours"]:
+        terminalreporter.write_line(f"seeds of this commit: {seeds.told()}")
+    for line in _missing(config):
+        terminalreporter.write_line(f"MISSING: {line}", red=True)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 HOLDFAST = [sys.executable, "-m", "holdfast.cli"]
-DEADLINE_S = 60
+DEADLINE_S = 600
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

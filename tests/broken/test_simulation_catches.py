@@ -7,17 +7,19 @@ import pytest
 
 from holdfast.sim.living import live
 from holdfast.sim.scenarios import Agreeing, Scaling, TakingOver, taking_over
-from tests.deep import cases
 from tests.proof import prove
 from tests.sim.variant_shell import shell_without
 from tests.variants import broken
 
 HOURS, SEEDS = 24, 40
+SHOWN_BY = {Agreeing.name: 0, TakingOver.name: 0, Scaling.name: 13}
+"""The seed that has shown it so far; the others are lived if it does not any more."""
 
 
 def first_complaint(name: str, workflow: Any) -> str:
     """What the first seed that breaks says; empty if none does."""
-    lives = (live(seed, HOURS, workflows={name: workflow}, only={name}) for seed in range(SEEDS))
+    seeds = dict.fromkeys((SHOWN_BY[name], *range(SEEDS)))
+    lives = (live(seed, HOURS, workflows={name: workflow}, only={name}) for seed in seeds)
     return next((lived.complaint() for lived in lives if lived.complaint()), "")
 
 
@@ -47,10 +49,7 @@ CASES: dict[str, tuple[str, str, dict[str, str], str]] = {
 }
 
 
-LONG = [title for title in CASES if title.startswith("S3")]
-
-
-@pytest.mark.parametrize("title", cases(CASES, deep=LONG))
+@pytest.mark.parametrize("title", CASES)
 def test_living_without(title: str) -> None:
     name, module, changes, complaint = CASES[title]
     made: dict[str, Callable[[], Any]] = {

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+import pytest
+
 from holdfast.kernel import AsyncHands, Busy, Conflict, Done, Hands, Unknown, Workflow, advance_async
 from holdfast.leases import agreement
 from holdfast.leases.cap import Cap, View, coordinator
@@ -14,6 +16,7 @@ from holdfast.leases.ports import Apply, Effect, Seen
 from holdfast.sim.choices import Choose, every_run
 from holdfast.sim.gate import Crash, Enumerated, Gated, Kind
 from holdfast.sim.memory import MemoryCaps
+from tests.deep import DEEP
 from tests.proof import prove
 
 APP = "my-app"
@@ -102,15 +105,16 @@ def at_once(turn: Any) -> bool:
     raise AssertionError("it waited for something")
 
 
-def test_every_worker_ends_with_the_agreed_cap_whatever_dies() -> None:
+@pytest.mark.parametrize(("faults", "at_least"), [(2, 500), pytest.param(3, 5_000, marks=DEEP)])
+def test_every_worker_ends_with_the_agreed_cap_whatever_dies(faults: int, at_least: int) -> None:
     schedules = 0
     for choose in every_run():
-        run = Run(choose, 3, agreement.WORKFLOW)
+        run = Run(choose, faults, agreement.WORKFLOW)
         run.to_the_end()
         schedules += 1
 
         assert run.store.read(coordinator(APP)).value == Cap(run.truth), run.gate.story()
         assert run.store.workers(APP) == dict.fromkeys(WORKERS, 20), run.gate.story()
 
-    assert schedules >= 5_000
-    prove("crash", "agreement", schedules=schedules, faults=3)
+    assert schedules >= at_least
+    prove("crash", "agreement", schedules=schedules, faults=faults)

@@ -16,7 +16,10 @@ FULL = Settings(min_workers=2, max_workers=2, pending_up_s=0, idle_down_s=0)
 
 
 CASES: dict[str, Here] = {
-    "an interruption": start(World(fleet("aa"), 2), hands=2, coming=(("i-1", INTERRUPTION),), jumps=1),
+    "an interruption": start(World(fleet("aa"), 2), hands=2, coming=(("i-1", INTERRUPTION),)),
+    "an interruption, and time jumps": start(
+        World(fleet("aa"), 2), hands=2, coming=(("i-1", INTERRUPTION),), jumps=1
+    ),
     "an interruption, three hands": start(World(fleet("aa"), 2), hands=3, coming=(("i-1", INTERRUPTION),)),
     "both at once": start(
         World(fleet("aa"), 2, brisk=True), hands=2, coming=(("i-1", INTERRUPTION), ("i-2", INTERRUPTION))
@@ -38,7 +41,12 @@ CASES: dict[str, Here] = {
 }
 
 
-LONG = {"an interruption, three hands", "both at once", "a hint, and no capacity"}
+LONG = {
+    "an interruption, and time jumps",
+    "an interruption, three hands",
+    "both at once",
+    "a hint, and no capacity",
+}
 
 
 @pytest.mark.parametrize("case", cases(CASES, deep=LONG))

@@ -148,10 +148,13 @@ def search(
     )
 
 
-@pytest.mark.parametrize(("hands", "disasters"), [(3, 0), pytest.param(2, 1, marks=DEEP)])
-def test_hands_do_no_harm_and_can_always_end_well(hands: int, disasters: int) -> None:
-    """Three hands alone; two with a reclaim and an operator who gives up at the worst moment."""
+@pytest.mark.parametrize(
+    ("hands", "disasters", "at_least"),
+    [(2, 0, 500), pytest.param(3, 0, 20_000, marks=DEEP), pytest.param(2, 1, 20_000, marks=DEEP)],
+)
+def test_hands_do_no_harm_and_can_always_end_well(hands: int, disasters: int, at_least: int) -> None:
+    """Two or three hands alone; two with a reclaim and an operator who gives up at the worst moment."""
     result = search(shrink.workflow(POLICY), start(hands=hands, reclaims=disasters, give_ups=disasters))
 
-    assert result.states >= 20_000
+    assert result.states >= at_least
     prove("explore", "shrink", hands=hands, nodes=3, states=result.states, edges=result.edges)

@@ -39,7 +39,7 @@ Record = TypeVar("Record")
 Make = Callable[[int], Record]
 """The record that commit number n writes; number 0 is the record that nobody wrote yet."""
 
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 300.0
 MEMORIES_MAX = 12
 
 

@@ -38,6 +38,7 @@ from holdfast.sim.proxy import (
     black_hole,
     latency,
 )
+from tests.deep import DEEP
 from tests.linear.clients import Recording, record
 from tests.linear.losing import Later, Locked, LosingGate
 from tests.ministack import client_for
@@ -53,7 +54,9 @@ OPERATIONS = {
     "dynamodb items": 900,
     "dynamodb items, faulty network": 1_200,
 }
-"""How many are checked; the figures of each run say how many were."""
+"""How many `make deep` checks; the figures of each run say how many were."""
+LARGE_OR_SMALL = pytest.mark.parametrize("share", [0.2, pytest.param(1.0, marks=DEEP)])
+"""The part of them that is checked.  Before each commit a fifth is enough."""
 LOST_SHARE_MIN = 0.02
 IMPATIENT_S = 0.3
 
@@ -66,10 +69,10 @@ def group(number: int) -> Group:
     return Group(agent_id="agent-1", epoch=number)
 
 
-def checked(name: str, histories: Iterator[Recording]) -> Counter[str]:
+def checked(name: str, share: float, histories: Iterator[Recording]) -> Counter[str]:
     """Check as many operations as this implementation is due, and note the figures."""
     figures: Counter[str] = Counter()
-    while figures["operations"] < OPERATIONS[name]:
+    while figures["operations"] < share * OPERATIONS[name]:
         recording = next(histories)
         recording.check()
         figures.update(recording.figures())
@@ -109,15 +112,19 @@ def in_memory(make_store: Callable[[], Any]) -> Callable[[int], Any]:
     return lambda seed: made.setdefault(seed, Locked(make_store()))
 
 
-def test_histories_of_items_in_memory_are_linearizable() -> None:
+@LARGE_OR_SMALL
+def test_histories_of_items_in_memory_are_linearizable(share: float) -> None:
     lost_enough(
-        checked("memory items", histories_of(in_memory(lambda: MemoryItems(CODEC)), "cluster", cluster))
+        checked(
+            "memory items", share, histories_of(in_memory(lambda: MemoryItems(CODEC)), "cluster", cluster)
+        )
     )
 
 
-def test_histories_of_groups_in_memory_are_linearizable() -> None:
+@LARGE_OR_SMALL
+def test_histories_of_groups_in_memory_are_linearizable(share: float) -> None:
     open_store = in_memory(lambda: MemoryGroups(lambda: 0.0))
-    lost_enough(checked("memory groups", histories_of(open_store, "agent-1", group)))
+    lost_enough(checked("memory groups", share, histories_of(open_store, "agent-1", group)))
 
 
 class Files:
@@ -142,18 +149,20 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
     opened.close()
 
 
-def test_histories_of_items_in_sqlite_are_linearizable(files: Files) -> None:
+@LARGE_OR_SMALL
+def test_histories_of_items_in_sqlite_are_linearizable(files: Files, share: float) -> None:
     def open_store(seed: int) -> SqliteItems[Cluster]:
         return SqliteItems(files.open(seed), "trial", CODEC)
 
-    lost_enough(checked("sqlite items", histories_of(open_store, "cluster", cluster)))
+    lost_enough(checked("sqlite items", share, histories_of(open_store, "cluster", cluster)))
 
 
-def test_histories_of_groups_in_sqlite_are_linearizable(files: Files) -> None:
+@LARGE_OR_SMALL
+def test_histories_of_groups_in_sqlite_are_linearizable(files: Files, share: float) -> None:
     def open_store(seed: int) -> SqliteGroupStore:
         return SqliteGroupStore(files.open(seed))
 
-    lost_enough(checked("sqlite groups", histories_of(open_store, "agent-1", group)))
+    lost_enough(checked("sqlite groups", share, histories_of(open_store, "agent-1", group)))
 
 
 class Tables:
@@ -182,17 +191,21 @@ def tables(dynamodb_endpoint: str) -> Tables:
     return Tables(dynamodb_endpoint)
 
 
-def test_histories_of_items_in_dynamodb_are_linearizable(tables: Tables, dynamodb_endpoint: str) -> None:
+@LARGE_OR_SMALL
+def test_histories_of_items_in_dynamodb_are_linearizable(
+    tables: Tables, dynamodb_endpoint: str, share: float
+) -> None:
     stores = [tables.through(dynamodb_endpoint) for _ in range(CLIENTS)]
-    checked("dynamodb items", tables.histories(stores, "direct"))
+    checked("dynamodb items", share, tables.histories(stores, "direct"))
 
 
+@LARGE_OR_SMALL
 def test_histories_of_items_in_dynamodb_are_linearizable_on_a_network_that_loses_answers(
-    tables: Tables, dynamodb_endpoint: str
+    tables: Tables, dynamodb_endpoint: str, share: float
 ) -> None:
     with faulty_network(dynamodb_endpoint, seed=13) as proxy:
         stores = [tables.through(proxy.endpoint, read_timeout_s=IMPATIENT_S) for _ in range(CLIENTS)]
-        lost_enough(checked("dynamodb items, faulty network", tables.histories(stores, "lossy")))
+        lost_enough(checked("dynamodb items, faulty network", share, tables.histories(stores, "lossy")))
 
 
 def faulty_network(endpoint: str, *, seed: int) -> FaultProxy:
@@ -329,5 +342,5 @@ def test_a_sqlite_store_that_takes_its_own_write_for_anothers_is_caught(
 
     catch(
         "SQLite takes its own write for another's",
-        histories_of(open_store, "cluster", cluster, operations=600),
+        histories_of(open_store, "cluster", cluster, operations=300),
     )

@@ -55,7 +55,7 @@ class Handler(BaseHTTPRequestHandler):
                 self._head(200, {"Transfer-Encoding": "chunked"})
                 self.wfile.write(b"5\r\nfirst\r\n")
                 self.wfile.flush()
-                self.server.go_on.wait(10)
+                self.server.go_on.wait(120)
                 self.wfile.write(b"0\r\n\r\n")
             case "/empty":
                 self._head(204, {})
@@ -106,7 +106,7 @@ def counting_server() -> Iterator[CountingServer]:
         server.server_close()
 
 
-def until(true: Callable[[], bool], what: str, *, timeout_s: float = 10.0) -> None:
+def until(true: Callable[[], bool], what: str, *, timeout_s: float = 120.0) -> None:
     """Return once it is true; fail with what was awaited."""
     deadline_s = monotonic() + timeout_s
     while not true():

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+HANG_S = 600.0
+"""Who waits longer waits in vain.  Waiting is no measure of speed: a busy machine is slow, and not broken."""
+
 
 def processes_naming(text: str) -> list[str]:
     """Every other process with the text in its arguments, environment or working folder."""
@@ -16,11 +19,11 @@ def processes_naming(text: str) -> list[str]:
     ]
 
 
-def wait_until(holds: Callable[[], bool], what: str, *, timeout_s: float = 120) -> None:
+def wait_until(holds: Callable[[], bool], what: str, *, timeout_s: float = HANG_S) -> None:
     """Return as soon as it holds; fail, saying what was waited for, when it does not."""
     deadline_s = time.monotonic() + timeout_s
     while not holds():
-        assert time.monotonic() < deadline_s, f"not within {timeout_s} s: {what}"
+        assert time.monotonic() < deadline_s, f"not within {timeout_s:.0f} s: {what}"
         time.sleep(0.05)
 
 

@@ -35,8 +35,8 @@ def settings(nodes: int) -> Settings:
 class Metered(MemoryItems[Any]):
     """One item with DynamoDB's limits on reads too."""
 
-    def __init__(self, world: World) -> None:
-        self.limits = ItemLimits(world.now_s, transaction_s=TRANSACTION_S)
+    def __init__(self, world: World, transaction_s: float) -> None:
+        self.limits = ItemLimits(world.now_s, transaction_s=transaction_s)
         super().__init__(codec.CODEC, limits=self.limits)
 
 
@@ -60,10 +60,17 @@ class Touches(Judge):
 
 class Storm:
     def __init__(
-        self, *, seed: int, nodes: int, victims: int, pods_a_node: int = PODS_A_NODE, shell: Any = Autoscaler
+        self,
+        *,
+        seed: int,
+        nodes: int,
+        victims: int,
+        pods_a_node: int = PODS_A_NODE,
+        transaction_s: float = TRANSACTION_S,
+        shell: Any = Autoscaler,
     ) -> None:
         self.world = World(seed)
-        self.store = Metered(self.world)
+        self.store = Metered(self.world, transaction_s)
         self.scaling = Scaling(self.world, self.store, settings=settings(nodes), autoscaler=shell)
         self.cloud, self.cluster = self.scaling.cloud, self.scaling.cluster
         self.cloud.manners = Manners(joining_s=(20.0, 50.0))

@@ -9,29 +9,41 @@ import pytest
 
 from holdfast.sim.gate import Fate
 from holdfast.sim.living import live
+from tests.deep import cases
 from tests.proof import prove
+from tests.seeds import of_this_commit
 
-SEEDS, HOURS, CHUNK = 92, 96, 2
+YEAR, QUICK, OF_COMMIT = range(92), range(6), 6
+"""A year is these seeds one after the other; before each commit some of them are lived, and some others."""
+HOURS = 96
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
-def test_whatever_fails_nothing_breaks_and_everything_heals(first: int) -> None:
-    actions: Counter[str] = Counter()
+@pytest.mark.parametrize("seed", cases(YEAR, deep=YEAR[len(QUICK) :]))
+def test_whatever_fails_nothing_breaks_and_everything_heals(seed: int) -> None:
+    prove("sim", "all three", hours=HOURS, **busy_days(seed))
+
+
+@pytest.mark.parametrize("n", range(OF_COMMIT))
+def test_nor_with_a_seed_that_this_commit_draws(n: int) -> None:
+    """Every commit lives others; the complaint ends with the command that lives this one again."""
+    prove("sim", "all three", hours=HOURS, **busy_days(of_this_commit(OF_COMMIT)[n]))
+
+
+def busy_days(seed: int) -> dict[str, dict[str, int]]:
+    """What was done and suffered, once nothing is to be complained of."""
+    lived = live(seed, HOURS)
+
+    assert not lived.complaint(), lived.complaint()
+    for name, count in lived.actions.items():
+        assert count > HOURS / 8, f"seed {seed}: {name} did almost nothing: {count} in {HOURS} h"
     suffered: Counter[str] = Counter()
-    for seed in range(first, first + CHUNK):
-        lived = live(seed, HOURS)
-
-        assert not lived.complaint(), lived.complaint()
-        for name, count in lived.actions.items():
-            assert count > HOURS / 8, f"seed {seed}: {name} did almost nothing: {count} in {HOURS} h"
-        actions.update(lived.actions)
-        suffered.update({f"{phase}: {fate}": n for (phase, fate), n in lived.suffered.items()})
-
-    prove("sim", "all three", hours=CHUNK * HOURS, actions=dict(actions), suffered=dict(suffered))
+    for (phase, fate), n in lived.suffered.items():
+        suffered[f"{phase}: {fate}"] += n
+    return {"actions": dict(lived.actions), "suffered": dict(suffered)}
 
 
 def test_every_kind_of_fault_strikes_in_some_seed() -> None:
-    struck = {fate for seed in range(4) for _, fate in live(seed, 48).suffered}
+    struck = {fate for seed in range(4) for _, fate in live(seed, 24).suffered}
 
     assert struck == {fate.value for fate in Fate} - {"works"}
 

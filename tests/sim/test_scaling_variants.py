@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.deep import cases
 from tests.proof import prove
 from tests.sim.fleets import busy_days
 from tests.sim.variant_shell import shell_without
 
-SEEDS, HOURS = 16, 24
+SEEDS, HOURS = 24, 6
 
 
 class Variant(NamedTuple):
@@ -30,7 +29,7 @@ VARIANTS = {
         "        if worker.instance_id in named\n        and worker.alive\n",
         "        if worker.alive\n",
         "S-A2",
-        7,
+        13,
     ),
     "H5: a node is deleted when its machine was not listed once": Variant(
         "sweep",
@@ -44,28 +43,26 @@ VARIANTS = {
         "still = node.spec.unschedulable if found else False",
         "still = False",
         "L-A2",
-        2,
+        14,
     ),
     "A4: what never joins is waited for": Variant(
         "grow",
         "elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):",
         "elif late_s > 10**9:",
         "L-A1",
-        2,
+        7,
     ),
     "S-A6: nobody asks what must stay once a drain has begun": Variant(
         "carry_out",
         "        blocked_by = self._blocker(pods, begun=begun)\n",
         '        blocked_by = ""\n',
         "S-A6",
-        2,
+        14,
     ),
 }
 
 
-@pytest.mark.parametrize(
-    "title", cases(VARIANTS, deep=[title for title in VARIANTS if not title.startswith("S-A6")])
-)
+@pytest.mark.parametrize("title", VARIANTS)
 def test_a_fleet_without(title: str) -> None:
     variant = VARIANTS[title]
     shell = shell_without(variant.part, {variant.guard: variant.without})

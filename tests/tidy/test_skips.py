@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tidy.repository import ROOT, assert_none, nodes, python, refused
+from tools.check_parts import LEFT_OUT, fingerprint, remember
 from tools.check_skips import ALLOWED, Skip, Unreadable, main, skips
 from tools.parts.catalog import all_parts
 from tools.parts.part import Absent
@@ -18,7 +19,7 @@ SKIPPING = {"skip", "skipif", "skipIf", "skipUnless", "skipTest", "SkipTest", "i
 RUNNERS = ("pytest.", "unittest.", "self.skipTest")
 EXPECTED = {
     "tests/real/presence.py": "an absent part, with the command that installs it",
-    "tests/real/ec2/boot_site.py": "an absent part, with the command that installs it",
+    "tests/real/boot_site.py": "an absent part, with the command that installs it",
 }
 
 
@@ -84,6 +85,19 @@ def test_no_other_reason_is_allowed(reason: str) -> None:
     assert not Skip("test", reason).is_allowed
 
 
+def test_the_tests_of_the_parts_may_be_left_out_once_this_very_state_has_passed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOLDFAST_PARTS", str(tmp_path))
+    said, of_another = LEFT_OUT % fingerprint(), LEFT_OUT % ("0" * len(fingerprint()))
+    assert not Skip("test", said).is_allowed, "nothing has passed yet"
+    remember(fingerprint())
+    remember("0" * len(fingerprint()))
+    assert Skip("test", said).is_allowed
+    assert not Skip("test", of_another).is_allowed, "that is another state"
+    assert not Skip("test", f"{said}, or so").is_allowed
+
+
 def test_an_expected_failure_is_never_allowed() -> None:
     said = "kwok 1 is not installed: run `make parts ONLY=kwok`"
     assert Skip("test", said).is_allowed
@@ -138,7 +152,7 @@ def test_a_run_passes_that_skipped_nothing_or_what_needs_an_absent_part(
     report = tmp_path / "report.xml"
     report.write_text(f"<testsuites><testcase classname='a' name='test_b'>{inside}</testcase></testsuites>")
     assert main([str(report)]) == 0
-    assert capsys.readouterr().out == f"tests skipped: {n}, each for a part that is not installed\n"
+    assert capsys.readouterr().out == f"tests skipped: {n}, each for a reason that is allowed\n"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ FEW = 20
 MANY = FLOOR * ON_ONE + PENDING
 """Of these, so many find no place on the workers of the floor."""
 CHECK_EVERY_S = 0.25
-ROUND_TIMEOUT_S = 300.0
+ROUND_TIMEOUT_S = 900.0
+"""For what never comes; a slow machine is only slow."""
 WARNING_S = 25.0
 BUDGET_SEEN = 2
 """So often the budget is looked at in a shrink before the cloud takes a worker back."""
@@ -74,9 +75,13 @@ class Campaign:
         return len(self._ledger.known.machines)
 
     def short_of(self, kills: int, each: int) -> list[str]:
-        """What is missing to so many kills, and so many in each phase that matters."""
+        """What is missing to so many kills, so many in each phase that matters, one at the worst moment."""
         missing = [f"{phase}: {self.kills[phase]} of {each}" for phase in HUNTED if self.kills[phase] < each]
-        return missing + ([f"{self.kills.total()} of {kills}"] if self.kills.total() < kills else [])
+        if self.kills.total() < kills:
+            missing.append(f"{self.kills.total()} of {kills}")
+        if not self.books().repeated:
+            missing.append("one between asking for machines and noting the answer")
+        return missing
 
     def begin(self) -> None:
         """From nothing to the floor, with a small load on it, and a stranger among the nodes."""

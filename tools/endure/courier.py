@@ -34,4 +34,4 @@ class Courier:
 
     def stop(self) -> None:
         self._stopping.set()
-        self._thread.join(10)
+        self._thread.join(300)

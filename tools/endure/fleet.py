@@ -32,7 +32,7 @@ def add_workers(site: Site, count: int) -> list[str]:
         site.cluster.add_node(
             instance_id, labels=labels, provider_id=f"aws:///{zone}/{instance_id}", memory="8Gi"
         )
-    site.cluster.wait_until_ready(*found, timeout_s=90)
+    site.cluster.wait_until_ready(*found)
     return list(found)
 
 
@@ -41,7 +41,7 @@ def add_strangers(site: Site, count: int) -> list[str]:
     found = _launch(site, count, FOREIGN)
     for instance_id, zone in found.items():
         site.cluster.add_node(instance_id, taints=[STRANGE], provider_id=f"aws:///{zone}/{instance_id}")
-    site.cluster.wait_until_ready(*found, timeout_s=90)
+    site.cluster.wait_until_ready(*found)
     return list(found)
 
 

@@ -28,6 +28,8 @@ INSTANCE_TYPE = "m5.large"
 API_TOKEN_PARAMETER = "/k8s/token"
 NODE_GRACE_S = 20
 SCRAPED_EVERY_S = 2.0
+ANSWERS_AFTER_S = (0.3, 1.0)
+"""As long as EC2 itself takes for a launch or an end: time to be killed in."""
 
 # Minutes in earnest; nobody here has them.
 TIMES: Mapping[str, object] = {
@@ -136,7 +138,7 @@ def start_ground() -> Ground:
     """Start all of it, newest stopped first.  Raises Absent."""
     with ExitStack() as started:
         # The dead stay listed for longer than the product remembers them, as they do in life.
-        behaviour = Behaviour(forget_after_s=330)
+        behaviour = Behaviour(forget_after_s=330, answer_delay_s=ANSWERS_AFTER_S)
         site = started.enter_context(start_site(node_grace_s=NODE_GRACE_S, behaviour=behaviour))
         cluster = site.cluster
         table = MINISTACK.start()

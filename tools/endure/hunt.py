@@ -18,11 +18,11 @@ from tools.endure.shells import Shell
 LOOK_EVERY_S = 0.01
 LONGEST_S = {
     Phase.IDLE: 3.0,
-    Phase.INTENDED: 0.1,
+    Phase.INTENDED: 0.4,
     Phase.JOINING: 4.0,
     Phase.DRAINING: 4.0,
-    Phase.TERMINATING: 0.2,
-    Phase.DOOMED: 0.8,
+    Phase.TERMINATING: 0.4,
+    Phase.DOOMED: 0.4,
     Phase.DYING: 0.2,
 }
 """How far into a phase the first kill may come.  Some are over in a moment, unless somebody dies in them."""

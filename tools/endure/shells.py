@@ -128,7 +128,7 @@ class LambdaShell(Shell):
         self._deliveries += 1
         sent = list(events) if self._deliveries % 2 else [as_batch([*events, events[0]])]
         for event in sent:
-            wait(partial(self._is_taken, event), "an event is answered", timeout_s=120)
+            wait(partial(self._is_taken, event), "an event is answered", timeout_s=600)
 
     def _is_taken(self, event: EventBridge) -> bool:
         answer = self._called.invoke(event)
@@ -141,7 +141,7 @@ class LambdaShell(Shell):
         self._stopping.set()
         for each in (self._scheduled, self._called):
             each.stop()
-        self._schedule.join(FUNCTION_TIMEOUT_S)
+        self._schedule.join(10 * FUNCTION_TIMEOUT_S)
 
 
 class Environment:
@@ -181,7 +181,7 @@ class Environment:
         if pid is None:
             return False
         os.kill(pid, signal.SIGKILL)
-        wait(lambda: not _is_alive(pid), f"process {pid} is dead", timeout_s=10, every_s=0.005)
+        wait(lambda: not _is_alive(pid), f"process {pid} is dead", timeout_s=300, every_s=0.005)
         return True
 
     def log(self) -> str:

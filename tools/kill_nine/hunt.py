@@ -21,7 +21,7 @@ APART_MAX_S: Final = 0.04
 INTO_COMMIT_MAX_S: Final = 0.002
 INTO_COMMIT_SHARE: Final = 0.5
 ALL_AT_ONCE_SHARE: Final = 1 / 20
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 300.0
 PIECE_BYTES: Final = 1 << 16
 
 

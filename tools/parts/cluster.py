@@ -87,7 +87,7 @@ def _on_port(api: Api, port: int) -> Api:
 
 def _says_ok(api: Api, path: str) -> bool:
     try:
-        return api.request("GET", path, timeout_s=5).status == 200
+        return api.request("GET", path, timeout_s=30).status == 200
     except OSError:
         # Nobody listens yet, or the certificate is not there yet.
         return False

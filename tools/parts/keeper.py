@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-STOP_GRACE_S = 8.0
+STOP_GRACE_S = 20.0
 UNHEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -94,7 +94,9 @@ def obey(command: Mapping[str, Any], children: dict[str, subprocess.Popen[bytes]
         case "poll":
             return {"code": children[command["name"]].poll()}
         case "stop":
-            stop(children.pop(command["name"]))
+            ended = children.pop(command["name"])
+            stop(ended)
+            return {"code": ended.returncode}
         case "kill":
             killed = children.pop(command["name"])
             os.killpg(killed.pid, signal.SIGKILL)

@@ -16,6 +16,8 @@ from typing import Any
 from tools.parts.stopping import Stopping
 
 KEEPER = Path(__file__).with_name("keeper.py")
+STOP_TIMEOUT_S = 600.0
+"""For a keeper that hangs: it stops one process after the other, and each may take its time."""
 
 
 class DidNotStart(Exception):
@@ -33,7 +35,7 @@ def free_port() -> int:
 def answers_http(url: str, *, below_status: int = 500) -> bool:
     """Whether anything speaks HTTP there; any status under the limit will do."""
     try:
-        with urllib.request.urlopen(url, timeout=2) as answer:
+        with urllib.request.urlopen(url, timeout=30) as answer:
             return bool(answer.status < below_status)
     except urllib.error.HTTPError as error:
         return error.code < below_status
@@ -67,7 +69,7 @@ class Running(Stopping):
         )
         return int(answer["pid"])
 
-    def wait_until(self, name: str, answers: Callable[[], bool], *, timeout_s: float = 180) -> None:
+    def wait_until(self, name: str, answers: Callable[[], bool], *, timeout_s: float = 600) -> None:
         """Return once it answers; raise with the end of its log if it dies or takes too long."""
         deadline_s = time.monotonic() + timeout_s
         while not answers():
@@ -78,9 +80,10 @@ class Running(Stopping):
                 raise DidNotStart(f"{self.name}: {name} gave no answer in {timeout_s} s\n{self.tail(name)}")
             time.sleep(0.05)
 
-    def end(self, name: str) -> None:
-        """Stop one process kindly (SIGTERM, then SIGKILL)."""
-        self._ask(do="stop", name=name)
+    def end(self, name: str) -> int | None:
+        """Stop one process kindly (SIGTERM, then SIGKILL); how it ended."""
+        code: int | None = self._ask(do="stop", name=name)["code"]
+        return code
 
     def kill(self, name: str) -> None:
         """SIGKILL one process and its group."""
@@ -97,7 +100,7 @@ class Running(Stopping):
         """Stop everything, newest first, and remove the folder.  Twice is once."""
         if self._keeper.stdin and not self._keeper.stdin.closed:
             self._keeper.stdin.close()
-        self._keeper.wait(timeout=60)
+        self._keeper.wait(timeout=STOP_TIMEOUT_S)
         if self._keeper.stdout:
             self._keeper.stdout.close()
 

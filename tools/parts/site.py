@@ -116,7 +116,7 @@ def start_supervisor(cluster: Cluster) -> str:
 def _serves(url: str, ca_file: Path) -> bool:
     try:
         context = ssl.create_default_context(cafile=ca_file)
-        with urllib.request.urlopen(url, timeout=2, context=context) as answer:
+        with urllib.request.urlopen(url, timeout=30, context=context) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False

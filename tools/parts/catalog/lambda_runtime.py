@@ -23,7 +23,7 @@ from tools.parts.venv import make_venv, unpack_wheels
 
 INVOCATIONS = "/2015-03-31/functions/function/invocations"
 PROGRAMS = {"x86_64": "aws-lambda-rie-x86_64", "aarch64": "aws-lambda-rie-arm64"}
-ANSWER_GRACE_S = 20.0
+ANSWER_GRACE_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,12 @@ class LambdaRuntimePart(Part):
 
 
 def _payload(body: bytes) -> Any:
-    """JSON as the runtime gave it, but for a timeout, which the emulator reports as a bare sentence."""
+    """JSON as the runtime gave it, but for a timeout, which the emulator reports as a bare sentence.
+
+    An emulator that is stopped may still send the head of an answer, and then nothing.
+    """
+    if not body:
+        raise ConnectionAbortedError("the function closed the connection without an answer")
     said = body.decode(errors="replace")
     if said.startswith("Task timed out"):
         return {"errorType": "Sandbox.Timedout", "errorMessage": said}

@@ -55,7 +55,7 @@ class Prometheus:
 
     def _get(self, path: str, **asked: str) -> Any:
         url = f"{self.endpoint}/api/v1/{path}?{urllib.parse.urlencode(asked)}"
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=120) as answer:
             return json.load(answer)["data"]
 
     def stop(self) -> None:

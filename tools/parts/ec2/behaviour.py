@@ -14,6 +14,8 @@ class Behaviour:
     """pending → running takes a time drawn from here."""
     shutdown_delay_s: tuple[float, float] = (0.2, 0.5)
     """shutting-down → terminated, and stopping → stopped."""
+    answer_delay_s: tuple[float, float] = (0.0, 0.0)
+    """What was asked for is done, and the answer takes a time drawn from here to arrive; but for readings."""
     lag_s: float = 0.0
     """Listings show the world as it was this long ago."""
     listings_as_of_s: float | None = None

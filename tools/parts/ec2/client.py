@@ -48,7 +48,7 @@ class Ec2Control:
     def instance(self, instance_id: str) -> dict[str, Any]:
         return dict(self._get(f"instances/{instance_id}"))
 
-    def wait_for_state(self, instance_id: str, state: str, *, timeout_s: float = 60) -> dict[str, Any]:
+    def wait_for_state(self, instance_id: str, state: str, *, timeout_s: float = 500) -> dict[str, Any]:
         """The instance, once it is in that state."""
         found: dict[str, Any] = self._get(f"instances/{instance_id}/wait?state={state}&wait_s={timeout_s}")
         if found["state"] != state:

@@ -160,7 +160,7 @@ class Control:
 
 
 def _cursor(query: Query) -> tuple[int, float]:
-    return int(query.get("after", ["0"])[0]), min(float(query.get("wait_s", ["0"])[0]), 60.0)
+    return int(query.get("after", ["0"])[0]), min(float(query.get("wait_s", ["0"])[0]), 600.0)
 
 
 def _must_be_living_spot(tracked: Tracked) -> None:

@@ -1,6 +1,7 @@
 """What stands between the caller and moto for the EC2 actions that moto gets wrong."""
 
 import base64
+import random
 import time
 from typing import Any
 
@@ -37,6 +38,8 @@ class Front:
                 answer = error_answer(error)
             if call.changes:
                 self._note(call, answer, fault, facts)
+            late_s = random.uniform(*self.world.behaviour.answer_delay_s) if call.changes else 0.0
+        time.sleep(late_s)
         if fault and fault.when == "lost":
             raise Lost
         return error_answer(refusal(fault)) if fault and fault.when == "after" else answer

@@ -15,7 +15,7 @@ class KubernetesApi:
     server: str
     ca_file: str | None = None
     token: str | None = None
-    timeout_s: float = 5.0
+    timeout_s: float = 60.0
 
     def nodes(self) -> list[Object]:
         return self._list("nodes")

@@ -12,7 +12,7 @@ class Refused(Exception):
     """The control endpoint would not; the message says why."""
 
 
-def ask(method: str, url: str, body: bytes | None = None, *, timeout_s: float = 120) -> Any:
+def ask(method: str, url: str, body: bytes | None = None, *, timeout_s: float = 600) -> Any:
     """One JSON control request."""
     request = urllib.request.Request(url, data=body, method=method)
     try:
@@ -41,7 +41,7 @@ def open_session(endpoint: str, ttl_s: int = 60) -> str:
 
 def _speak(request: urllib.request.Request) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

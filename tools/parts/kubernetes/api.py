@@ -53,7 +53,7 @@ class Api:
         token: str | None = None,
         *,
         content_type: str | None = None,
-        timeout_s: float = 30,
+        timeout_s: float = 120,
     ) -> Answer:
         """Ask once.  A patch is a merge patch unless its content type says otherwise."""
         sent = {"Authorization": f"Bearer {token or self.token}", "Accept": "application/json"}
@@ -72,7 +72,7 @@ class Api:
             connection.close()
 
     def wait_for(
-        self, path: str, holds: Callable[[Any], object], *, what: str, timeout_s: float = 120
+        self, path: str, holds: Callable[[Any], object], *, what: str, timeout_s: float = 600
     ) -> Any:
         """Read the path until its body satisfies; return that body.  A body may be a Status, as for 404."""
         deadline_s = time.monotonic() + timeout_s

@@ -61,7 +61,7 @@ class Cluster(Stopping):
         return self.api.request(method, path, body, token, content_type=content_type)
 
     def wait_for(
-        self, path: str, holds: Callable[[Any], object], *, what: str, timeout_s: float = 120
+        self, path: str, holds: Callable[[Any], object], *, what: str, timeout_s: float = 600
     ) -> Any:
         """Read the path until its body satisfies, and return that body."""
         return self.api.wait_for(path, holds, what=what, timeout_s=timeout_s)
@@ -95,7 +95,7 @@ class Cluster(Stopping):
         )
         return self.request("POST", "/api/v1/nodes", body).ok()
 
-    def wait_until_ready(self, *names: str, timeout_s: float = 120) -> None:
+    def wait_until_ready(self, *names: str, timeout_s: float = 600) -> None:
         """Return when each node is Ready and pods may go there."""
 
         def ready_and_open(node: Mapping[str, Any]) -> bool:

@@ -1,0 +1,1 @@
+"""The product against the real systems."""

@@ -1,0 +1,82 @@
+"""Ending machines: many in one call, and none held up by one that EC2 refuses."""
+
+import pytest
+
+from holdfast.adapters.aws.ec2 import Denied
+from holdfast.kernel import Busy, Unknown
+from tests.real.product.autoscaler_ec2.world import World
+
+NOBODY = "i-00000000000000000"
+
+
+def test_many_end_in_one_call(world: World) -> None:
+    ids = world.launched(world.action, count=12)
+    before = len(world.calls("TerminateInstances"))
+    assert world.cloud.terminate(ids) == dict.fromkeys(ids, True)
+    assert len(world.calls("TerminateInstances")) == before + 1
+    for each in ids:
+        world.ec2.wait_for_state(each, "terminated")
+
+
+def test_twice_is_once(world: World) -> None:
+    [instance] = world.launched(world.action)
+    assert world.cloud.terminate([instance, instance]) == {instance: True}
+    world.ec2.wait_for_state(instance, "terminated")
+    assert world.cloud.terminate([instance]) == {instance: True}
+    assert world.account.states_in_log(instance).count("shutting-down") == 1
+
+
+def test_nothing_to_end_is_no_call(world: World) -> None:
+    before = len(world.calls("TerminateInstances"))
+    assert world.cloud.terminate([]) == {}
+    assert len(world.calls("TerminateInstances")) == before
+
+
+def test_an_id_that_ec2_does_not_know_holds_up_nobody_else(world: World) -> None:
+    ids = world.launched(world.action, count=4)
+    wanted = [NOBODY, *ids[:2], "i-00000000000000001", *ids[2:]]
+    answer = world.cloud.terminate(wanted)
+    assert answer == {**dict.fromkeys(wanted, False), **dict.fromkeys(ids, True)}
+    for each in ids:
+        world.ec2.wait_for_state(each, "terminated")
+
+
+def test_only_ids_that_ec2_does_not_know_are_none_accepted(world: World) -> None:
+    assert world.cloud.terminate([NOBODY, "nonsense"]) == {NOBODY: False, "nonsense": False}
+
+
+def test_a_protected_machine_holds_up_nobody_else(world: World) -> None:
+    protected, *others = world.launched(world.action, count=3)
+    attribute = {"Value": True}
+    world.account.api.modify_instance_attribute(InstanceId=protected, DisableApiTermination=attribute)
+    try:
+        answer = world.cloud.terminate([protected, *others])
+        assert answer == {protected: False, **dict.fromkeys(others, True)}
+    finally:
+        attribute = {"Value": False}
+        world.account.api.modify_instance_attribute(InstanceId=protected, DisableApiTermination=attribute)
+
+
+def test_a_denial_of_some_holds_up_nobody_else(world: World) -> None:
+    """A policy that asks for our tag denies the whole call for one machine without it."""
+    ids = world.launched(world.action, count=3)
+    world.ec2.fail_next("TerminateInstances", code="UnauthorizedOperation", status=403)
+    assert world.cloud.terminate(ids) == dict.fromkeys(ids, True), "asked for in two halves"
+
+
+def test_a_denial_of_all_names_the_permission(world: World) -> None:
+    ids = world.launched(world.action, count=3)
+    world.ec2.fail_next("TerminateInstances", code="UnauthorizedOperation", status=403, times=9)
+    with pytest.raises(Denied, match="grant the role this action: ec2:TerminateInstances"):
+        world.cloud.terminate(ids)
+
+
+def test_a_throttled_end_is_busy_and_a_lost_one_unknown(world: World) -> None:
+    [instance] = world.launched(world.action)
+    world.ec2.fail_next("TerminateInstances", when="lost")
+    with pytest.raises(Unknown, match="ec2:TerminateInstances"):
+        world.cloud.terminate([instance])
+    world.ec2.wait_for_state(instance, "terminated")
+    world.ec2.set_rates(True, {"TerminateInstances": (0, 0.001)})
+    with pytest.raises(Busy, match="RequestLimitExceeded"):
+        world.cloud.terminate([instance])
