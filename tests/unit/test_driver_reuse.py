@@ -5,7 +5,20 @@ from typing import Any
 
 import pytest
 
-from holdfast.kernel import Conflict, Do, Done, Event, Hands, Happened, Unknown, Versioned, Workflow, Write
+from holdfast.kernel import (
+    Busy,
+    Conflict,
+    Do,
+    Done,
+    Event,
+    Hands,
+    Happened,
+    HoldfastError,
+    Unknown,
+    Versioned,
+    Workflow,
+    Write,
+)
 from holdfast.kernel import driver as shipped
 from tests.proof import prove
 from tests.variants import broken
@@ -128,7 +141,26 @@ def reads_after_a_lost_answer(driver: Any) -> None:
     assert shell.done == ["look", "commit 1"]
 
 
-CLAIMS = (looks_first, rests_on_no_old_look, notices_another, reads_after_a_lost_answer)
+def stays_unknown(driver: Any) -> None:
+    """A lost answer whose look-up is throttled is not "certainly not written"."""
+    hands = Shell().hands()
+
+    def lost(found: Versioned[int], write: Write[int], commit_id: str) -> Versioned[int]:
+        hands.commit(found, write, commit_id)
+        raise Unknown("no answer")
+
+    def throttled(version: int) -> str | None:
+        raise Busy("throttled")
+
+    try:
+        driver.advance(replace(hands, commit=lost, whose=throttled), counting())
+    except HoldfastError as error:
+        assert isinstance(error, Unknown), error
+    else:
+        raise AssertionError("the commit was lost")
+
+
+CLAIMS = (looks_first, rests_on_no_old_look, notices_another, reads_after_a_lost_answer, stays_unknown)
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
@@ -152,6 +184,11 @@ VARIANTS = {
         "        found = yield from _commit(ports, found, ahead)\n",
         "        found = yield from _commit(ports, (yield ports.read), ahead)\n",
         notices_another,
+    ),
+    "a lost answer whose look-up is throttled counts as not written": (
+        "        except Busy as error:\n",
+        "        except ZeroDivisionError as error:\n",
+        stays_unknown,
     ),
     "a lost answer is gone on from as if it had come": (
         "        return None\n",

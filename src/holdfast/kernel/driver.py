@@ -144,7 +144,11 @@ def _commit(
         done: Versioned[Record] = yield partial(ports.commit, found, write, commit_id)
         return done
     except Unknown:
-        winner: str | None = yield partial(ports.whose, found.version + 1)
+        try:
+            winner: str | None = yield partial(ports.whose, found.version + 1)
+        except Busy as error:
+            # Busy would say "certainly not written", which is just what we do not know.
+            raise Unknown(f"nor could it be looked up: {error}") from error
         if winner is None:
             raise  # it may still arrive; the next commit will meet it there
         if winner != commit_id:
