@@ -1,14 +1,20 @@
 """Groups of commands, each in a module of its own that is imported only when it is called."""
 
+import errno
 import importlib
 import json
+import os
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 
 AS_JSON = "holdfast.as_json"
 """In a context's `meta`: whether somebody asked for JSON, whatever else they asked for."""
+
+UNWRITABLE: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What a reader that has left, or a full disk, does to the output."""
 
 
 class Lazy(click.Group):
@@ -26,6 +32,22 @@ class Lazy(click.Group):
             return None
         command: click.Command = importlib.import_module(f"{self.package}.{cmd_name}").command
         return command
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Output that cannot be written ends the command with a message, not with a traceback."""
+        try:
+            try:
+                return super().main(*args, **extra)
+            finally:
+                sys.stdout.flush()
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            # What is still buffered would fail again when the interpreter ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if error.errno != errno.EPIPE:
+                click.echo(f"error: the output cannot be written: {error.strerror}", err=True)
+            raise SystemExit(1) from error
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[AS_JSON] = "--json" in args

@@ -182,13 +182,24 @@ def _keys() -> Iterator[Pressed]:
 def _save(demo: "Demo", speed: float, picture: Path) -> None:
     import io
 
+    from rich._export_format import CONSOLE_SVG_FORMAT
     from rich.console import Console
 
     from holdfast.cli.view import screen
 
     console = Console(record=True, width=132, file=io.StringIO())
     console.print(screen(demo, speed=speed, paused=False, message="", keys=False, events=10))
-    console.save_svg(str(picture), title="holdfast up")
+    console.save_svg(str(picture), title="holdfast up", code_format=_without_fonts(CONSOLE_SVG_FORMAT))
+
+
+def _without_fonts(svg_format: str) -> str:
+    """A picture that loads nothing from the network: the reader's own monospaced font is as good."""
+    import re
+
+    local = re.sub(r"@font-face \{\{.*?\}\}", "", svg_format, flags=re.DOTALL)
+    return local.replace(
+        "Fira Code, monospace", "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+    )
 
 
 def _summary(demo: "Demo", as_json: bool) -> None:
