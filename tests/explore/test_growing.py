@@ -68,7 +68,9 @@ CASES: dict[str, tuple[Here, Settings]] = {
 }
 
 
-@pytest.mark.parametrize("case", cases(CASES, deep={"a machine that dies", "a late first try"}))
+@pytest.mark.parametrize(
+    "case", cases(CASES, deep={"a machine that dies", "a late first try", "two requests"})
+)
 def test_hands_grow_the_fleet_once_and_leave_no_surplus(case: str) -> None:
     first, settings = CASES[case]
 

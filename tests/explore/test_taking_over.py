@@ -16,6 +16,7 @@ from holdfast.failover.roles import Role
 from holdfast.kernel import Happened, Workflow
 from holdfast.sim.explore import Explored, Move, explore
 from holdfast.sim.interleave import IDLE, Doing, InLine, Rules, Seeing, Table, hand_moves, judged
+from tests.deep import DEEP
 from tests.proof import prove
 
 LEASE = 2
@@ -176,7 +177,7 @@ def search(
     )
 
 
-@pytest.mark.parametrize(("hands", "doomed"), [(2, ("i-1",)), (1, ("i-1", "i-2"))])
+@pytest.mark.parametrize(("hands", "doomed"), [(2, ("i-1",)), pytest.param(1, ("i-1", "i-2"), marks=DEEP)])
 def test_never_two_serve_and_one_serves_again(hands: int, doomed: tuple[str, ...]) -> None:
     policy = takeover.Policy(grace_s=float("inf"))
     result = search(takeover.workflow(policy), hands=hands, doomed=doomed, lively=True)

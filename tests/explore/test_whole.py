@@ -44,7 +44,7 @@ CASES: dict[str, tuple[Here, int]] = {
 }
 
 
-LONG = {"a shrink, a reclaim that nobody tells, a pod that stays"}
+LONG = {"a shrink, a reclaim that nobody tells, a pod that stays", "a shrink, and another worker is taken"}
 
 
 @pytest.mark.parametrize("case", cases(CASES, deep=LONG))
