@@ -48,7 +48,7 @@ def _instead(modules: Mapping[str, ModuleType]) -> Iterator[None]:
         sys.modules.update(shipped)
 
 
-AUTOSCALER = ("fleet", "intend", "answers", "grow", "shrink", "interruption", "decide", "sweep", "workflow")
+AUTOSCALER = ("fleet", "intend", "answers", "grow", "sweep", "shrink", "interruption", "decide", "workflow")
 """In the order in which they import each other."""
 
 

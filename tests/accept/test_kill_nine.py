@@ -16,11 +16,11 @@ from holdfast.adapters.sql.sqlite import Database
 from holdfast.app.autoscaler.stores import sqlite_cluster_store
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster
-from holdfast.kernel import Do, Hands, Workflow, Write, advance, thrifty
+from holdfast.kernel import Do, Hands, Write, advance
 from tests.deep import cases
 from tests.proof import prove
 from tools.kill_nine.judge import Acknowledged, judge
-from tools.kill_nine.worker import Grow, Reporting, WallClock, Wish, settle, step
+from tools.kill_nine.worker import Grow, Reporting, WallClock, Wish, locked_by
 
 ROOT = Path(__file__).parent.parent.parent
 KILLS = (40, 200)
@@ -63,7 +63,7 @@ def test_commits_that_are_no_transactions_are_caught(tmp_path: Path) -> None:
 def grown(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
     """A file that one worker has changed for a while, and what it reported."""
     path, lines = str(tmp_path / "s.db"), list[str]()
-    workflow: Workflow[Cluster, Wish, Grow] = Workflow(thrifty(step, owner="w-1", ttl_s=60), settle)
+    workflow = locked_by("w-1", 60)
     with closing(Database(path)) as database:
         hands: Hands[Cluster, Wish, Grow] = Hands.on(
             Reporting(sqlite_cluster_store(database), lines.append),

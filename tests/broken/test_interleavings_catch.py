@@ -10,57 +10,73 @@ from tests.explore import test_removing_nodes as removing
 from tests.explore import test_taking_over as taking_over
 from tests.model.legal import any_move
 from tests.proof import prove
-from tests.variants import broken
+from tests.variants import autoscaler_without, broken
 
-SHRINK = "holdfast.autoscaler.shrink"
+Changes = dict[str, dict[str, str]]
+
 TAKEOVER = "holdfast.failover.takeover"
 
-REMOVING: dict[str, tuple[dict[str, str], str]] = {
+REMOVING: dict[str, tuple[Changes, str, str]] = {
     "S1: an expired lock lets a second action begin over the first": (
         {
-            "    if cluster.scale_down is None:\n": (
-                "    if cluster.scale_down is None or cluster.lock.until_s <= now_s:\n"
-            )
+            "workflow": {
+                "    elif cluster.scale_down is not None:\n": (
+                    "    elif cluster.scale_down is not None and cluster.lock.until_s > now_s:\n"
+                )
+            }
         },
+        "three hands",
         "S-A1",
     ),
     "S2: giving up also takes condemned nodes back": (
         {
-            "kept = action.having(Status.PLANNED, Status.DRAINED) if action else ()": (
-                "kept = action.having(Status.PLANNED, Status.DRAINED, Status.CONDEMNED) if action else ()"
-            )
+            "shrink": {
+                "kept = action.having(Status.PLANNED, Status.DRAINED) if action else ()": (
+                    "kept = action.having(Status.PLANNED, Status.DRAINED, Status.CONDEMNED) if action else ()"
+                )
+            }
         },
-        "S-A4",
+        "a reclaim, and the load comes back",
+        "S-A4: .* were condemned and are kept",
     ),
     "S3: the cordon of an ended action is forgotten": (
-        {"return tidy_up(cluster, seen, now_s) or begin(": "return begin("},
-        "never settles",
+        {"workflow": {"tidying = shrink.tidy_up(cluster, sight, now_s)": "tidying = None"}},
+        "a long sleep",
+        "never settles: L-A2",
     ),
     "H4: a removed node counts for as long as a listing shows it": (
         {
-            "        cluster.is_gone(instance_id)\n        or cluster.is_condemned(instance_id)\n": (
-                "        cluster.is_condemned(instance_id)\n"
-            )
+            "fleet": {
+                "        [stone.instance_id for stone in cluster.gone]\n        + [one": "        [one",
+            }
         },
+        "an old listing, and a pod that stays",
         "S-A5",
     ),
     "a stray cordon is lifted without being written down first": (
         {
-            "    return Write(replace(cluster, strays=strays), found)\n": (
-                "    return Do(tuple(Uncordon(stray.instance_id, stray.action_id) for stray in strays))\n"
-            )
+            "shrink": {
+                "    return Write(replace(cluster, strays=tuple(found)), events)\n": (
+                    "    return Do(tuple(Uncordon(stray.instance_id, stray.action_id) for stray in found))\n"
+                )
+            }
         },
+        "three hands",
         "terminated in service",
     ),
     "a node is terminated before it is condemned": (
         {
-            "        return _condemn(cluster, action, seen, now_s, policy)\n": (
-                "        return Do(tuple(Terminate(i) for i in action.having(Status.DRAINED)))\n"
-            )
+            "shrink": {
+                "        return _condemn(cluster, action, sight, settings, now_s)\n": (
+                    "        return Do(tuple(Terminate(i) for i in action.having(Status.DRAINED)))\n"
+                )
+            }
         },
+        "three hands",
         "without being condemned",
     ),
 }
+"""What is changed, the case that shows it, and what is said."""
 
 TAKING_OVER: dict[str, tuple[dict[str, str], str]] = {
     "H2: the promotion does not wait for the old lease": (
@@ -102,14 +118,11 @@ def caught(name: str, violation: pytest.ExceptionInfo[Violation]) -> None:
 
 @pytest.mark.parametrize("name", REMOVING)
 def test_removing_nodes_without(name: str) -> None:
-    changes, complaint = REMOVING[name]
-    variant: Any = broken(SHRINK, changes)
-    policy = variant.Policy(min_workers=2, max_batch_down=1, cooldown_down_s=0)
+    changes, case, complaint = REMOVING[name]
+    _, settings = removing.CASES[case]
 
     with pytest.raises(Violation, match=complaint) as violation:
-        removing.search(
-            variant.workflow(policy), removing.start(hands=2), give_up=variant.give_up, allowed=any_move
-        )
+        removing.visit(autoscaler_without(changes).workflow(settings), case, allowed=any_move)
 
     caught(name, violation)
 

@@ -155,6 +155,11 @@ FORBIDDEN: dict[str, Move] = {
         replace(IDLE, scale_down=statuses(Status.PLANNED, Status.KEPT)), "kept i-1",
         "goes back from TERMINATING to DRAINING",
     ),
+    "a target is terminated, and no progress of its removal": (
+        replace(IDLE, scale_down=statuses(Status.CONDEMNED), condemned=(NEWLY_CONDEMNED,)),
+        replace(IDLE, scale_down=statuses(Status.CONDEMNED), gone=GONE), "terminated i-1",
+        "i-1 is terminated, and removal 1-down still has it ahead",
+    ),
     "another plan": (
         SHRINKS, replace(IDLE, scale_down=replace(DOWN, targets=(Target("i-1"),))), "kept i-2",
         "another plan",

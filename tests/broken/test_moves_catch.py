@@ -121,13 +121,13 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "S-A8: a target has left, and no progress is told": (
         {
             "sweep": {
-                'kind = down.tells_end(one.instance_id) if down is not None else "terminated"': (
-                    'kind = "terminated"'
+                'events.append(Event("terminated", now_s, about=one': (
+                    'events.append(Event("tookBack", now_s, about=one'
                 )
             }
         },
         SHRINKS,
-        "was condemned and is gone, and no markScaleDownInstanceDone is told",
+        "was condemned and is gone, and no terminated is told",
     ),
     "S-A8: who waits waits from now on, at every look": (
         {"decide": {"    return min(stamp_s, int(now_s)) or int(now_s)\n": "    return int(now_s)\n"}},
@@ -135,7 +135,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
         r"pendingSinceEpoch was \d+ and is \d+: it begins now, or it is over",
     ),
     "S-A8: a node that was kept is not left alone": (
-        {"shrink": {"down=action, skipped=_skipping(cluster, kept, why, now_s, policy))": "down=action)"}},
+        {"shrink": {"down=action, skipped=_skipping(cluster, kept, why, settings, now_s))": "down=action)"}},
         SHRINKS,
         "is kept, and not left alone for a while",
     ),

@@ -39,11 +39,7 @@ CASES: dict[str, tuple[str, str, dict[str, str], str]] = {
     "S3: the cordon of an ended action is forgotten, in the simulated world": (
         Scaling.name,
         "workflow",
-        {
-            "tidying = shrink.tidy_up(cluster, _narrowed(cluster, sight, settings, shrinks=False), now_s)": (
-                "tidying = None"
-            )
-        },
+        {"tidying = shrink.tidy_up(cluster, sight, now_s)": "tidying = None"},
         "L-A2",
     ),
 }

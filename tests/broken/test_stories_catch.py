@@ -228,7 +228,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         "taken for doomed",
     ),
     "S-A5: nobody guards the floor where it can be broken": (
-        {"shrink": {"        elif len(others) < need:\n": "        elif len(others) < 0:\n"}},
+        {"shrink": {"    if others < settings.min_workers:\n": "    if others < 0:\n"}},
         with_sight(DRAINED, sight(worker("i-1"), worker("i-3"), cpu=0.1), floor_kept, min_workers=2),
         "S-A5",
     ),

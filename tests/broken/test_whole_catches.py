@@ -15,6 +15,7 @@ from holdfast.sim.explore import Violation
 from tests.explore import test_growing as growing
 from tests.explore import test_interrupting as interrupting
 from tests.explore import test_whole as whole
+from tests.explore.test_removing_nodes import RESTLESS
 from tests.model.fleet import World, fleet
 from tests.model.hands import Here, search, start
 from tests.model.legal import any_move
@@ -24,8 +25,6 @@ from tests.variants import autoscaler_without, broken
 Changes = dict[str, dict[str, str]]
 Case = tuple[Here, Settings]
 
-RESTLESS = Settings(min_workers=2, max_workers=3, pending_up_s=0, idle_down_s=0, cooldown_down_s=0)
-"""No pause between two shrinks."""
 UNHINTED = Settings(min_workers=2, max_workers=2, pending_up_s=0, rebalance_replaces=False)
 
 
@@ -120,9 +119,9 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
             "fleet": {
                 "        + [doom.instance_id for doom in cluster.doomed if": (
                     "        + [doom.instance_id for doom in () if"
-                )
+                ),
+                "if w.instance_id not in hinted)": "if w.instance_id)",
             },
-            "shrink": {"        or cluster.doom_of(instance_id) is not None\n": ""},
         },
         (CERTAIN, RESTLESS),
         "S-A5",

@@ -22,6 +22,7 @@ def worker(instance_id: str, zone: str = "a", **said: Any) -> Worker:
         "m5.large",
         said.pop("market", Market.SPOT),
         said.pop("launched_s", 1_000),
+        said.pop("pool", "default"),
         action_id=said.pop("action_id", "1-req-0"),
         token=said.pop("token", ""),
     )

@@ -5,51 +5,57 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.autoscaler.place import Node, berths, leavers
+from holdfast.autoscaler.place import berths, leavers
+from holdfast.autoscaler.sight import Worker
 from holdfast.cloud import Market
+from tests.unit.sights import worker
 
-NODES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 50)), min_size=1, max_size=12).map(
-    lambda rows: [Node(f"i-{n}", zone, age) for n, (zone, age) in enumerate(rows)]
+WORKERS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 50)), min_size=1, max_size=12).map(
+    lambda rows: [worker(f"i-{n}", zone, launched_s=age) for n, (zone, age) in enumerate(rows)]
 )
 
 
-def ids(nodes: list[Node]) -> set[str]:
-    return {node.instance_id for node in nodes}
+def ids(workers: list[Worker]) -> set[str]:
+    return {one.instance_id for one in workers}
 
 
 def test_the_oldest_leaves_the_fullest_zone() -> None:
-    nodes = [Node("i-1", "a", 1), Node("i-2", "b", 3), Node("i-3", "b", 2)]
+    workers = [
+        worker("i-1", "a", launched_s=1),
+        worker("i-2", "b", launched_s=3),
+        worker("i-3", "b", launched_s=2),
+    ]
 
-    (leaver,) = leavers(nodes, may_leave=ids(nodes), count=1)
+    (leaver,) = leavers(workers, may_leave=ids(workers), count=1)
 
     assert leaver.instance_id == "i-3", "zone b is fuller, though the oldest node of all is in zone a"
 
 
 def test_the_last_node_of_a_zone_stays() -> None:
-    nodes = [Node("i-1", "a", 1), Node("i-2", "b", 2)]
+    workers = [worker("i-1", "a", launched_s=1), worker("i-2", "b", launched_s=2)]
 
-    assert not leavers(nodes, may_leave=ids(nodes), count=2)
+    assert not leavers(workers, may_leave=ids(workers), count=2)
 
 
 def test_a_single_zone_may_be_emptied_down_to_what_is_asked() -> None:
-    nodes = [Node("i-1", "a", 1), Node("i-2", "a", 2)]
+    workers = [worker("i-1", "a", launched_s=1), worker("i-2", "a", launched_s=2)]
 
-    assert [node.instance_id for node in leavers(nodes, may_leave=ids(nodes), count=1)] == ["i-1"]
+    assert [one.instance_id for one in leavers(workers, may_leave=ids(workers), count=1)] == ["i-1"]
 
 
-@given(NODES, st.integers(1, 12), st.sets(st.integers(0, 11)))
+@given(WORKERS, st.integers(1, 12), st.sets(st.integers(0, 11)))
 def test_no_choice_empties_a_zone_or_takes_who_may_not_leave(
-    nodes: list[Node], count: int, kept: set[int]
+    workers: list[Worker], count: int, kept: set[int]
 ) -> None:
-    may_leave = {f"i-{n}" for n in range(len(nodes)) if n not in kept}
-    chosen = leavers(nodes, may_leave=may_leave, count=count)
-    left = [node for node in nodes if node not in chosen]
+    may_leave = {f"i-{n}" for n in range(len(workers)) if n not in kept}
+    chosen = leavers(workers, may_leave=may_leave, count=count)
+    left = [one for one in workers if one not in chosen]
 
     assert len(chosen) <= count
     assert ids(list(chosen)) <= may_leave
-    zones = {node.zone for node in nodes}
+    zones = {one.instance.zone for one in workers}
     if len(zones) > 1:
-        assert {node.zone for node in left} == zones
+        assert {one.instance.zone for one in left} == zones
 
 
 def test_the_subnets_of_one_zone_fill_evenly() -> None:

@@ -27,10 +27,8 @@ def test_only_an_open_target_ends_as_progress_of_its_plan() -> None:
     for status in (Status.PLANNED, Status.DRAINED, Status.CONDEMNED):
         down = ScaleDown("1-a", 1, (Target("i-1", status),))
         assert down.without("i-1").having(Status.GONE) == ("i-1",)
-        assert down.tells_end("i-1") == "markScaleDownInstanceDone"
     for down in (ScaleDown("1-a", 1, (Target("i-1", Status.KEPT),)), ScaleDown("1-a", 1, (Target("i-2"),))):
         assert down.without("i-1") == down
-        assert down.tells_end("i-1") == "terminated"
 
 
 def test_a_request_owes_what_it_may_still_bring_and_never_less_than_nothing() -> None:

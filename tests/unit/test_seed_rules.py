@@ -6,17 +6,15 @@ from typing import Any
 from holdfast.adapters.aws.dynamodb import DynamoItems
 from holdfast.autoscaler.codec import CODEC
 from holdfast.autoscaler.decide import Hold, book, decide, is_idle
-from holdfast.autoscaler.place import Node
-from holdfast.autoscaler.ports import Seen
 from holdfast.autoscaler.record import Cluster, ScaleDown, Status, Target
-from holdfast.autoscaler.shrink import DRAIN_SLACK_S, Policy, step
+from holdfast.autoscaler.shrink import DRAIN_SLACK_S, proceed
 from holdfast.kernel import Event, Versioned, Write
 from holdfast.kernel.event import EVENTS_KEPT_S
 from tests.unit.sights import NOW_S, SETTINGS, sight, worker
 
 THREE = (worker("i-1"), worker("i-2", "b"), worker("i-3"))
 LONG_AGO = int(NOW_S) - 5_000
-POLICY = Policy(min_workers=1, drain_timeout_s=300, scale_down_stuck_s=900)
+LEAN = replace(SETTINGS, min_workers=1, drain_timeout_s=300, scale_down_stuck_s=900)
 
 
 def test_nobody_is_idle_while_pods_wait_however_little_there_is_to_do() -> None:
@@ -43,14 +41,14 @@ def shrinking(status: Status, for_s: int) -> Cluster:
     return Cluster(scale_down=ScaleDown("1-req-0", 10_000 - for_s, (Target("i-1", status),)))
 
 
-def told(cluster: Cluster, policy: Policy = POLICY) -> list[tuple[str, str]]:
-    seen = Seen(me="req-1", wanted=0, nodes=tuple(Node(f"i-{n}", "a", n) for n in (1, 2, 3)))
-    ahead = step(cluster, seen, 10_000.0, policy)
+def told(cluster: Cluster) -> list[tuple[str, str]]:
+    assert cluster.scale_down is not None
+    ahead = proceed(cluster, cluster.scale_down, sight(*THREE), LEAN, 10_000.0)
     return [(event.kind, event.reason) for event in ahead.events] if isinstance(ahead, Write) else []
 
 
 def test_a_drain_that_nobody_finishes_is_over_long_before_the_action_is_stuck() -> None:
-    limit_s = POLICY.drain_timeout_s + DRAIN_SLACK_S
+    limit_s = LEAN.drain_timeout_s + DRAIN_SLACK_S
 
     assert told(shrinking(Status.PLANNED, limit_s)) == []
     assert told(shrinking(Status.PLANNED, limit_s + 1)) == [("kept", "not drained within 300 s")]

@@ -175,7 +175,7 @@ def test_whoever_ends_in_an_open_shrink_ends_there_too() -> None:
     assert write.value.scale_down is not None
     assert [target.status for target in write.value.scale_down.targets] == [Status.GONE, Status.PLANNED]
     assert [(event.kind, event.reason) for event in write.events] == [
-        ("markScaleDownInstanceDone", "scale-down"),
+        ("terminated", "scale-down"),
         ("terminated", "late"),
     ]
 

@@ -41,7 +41,7 @@ def test_every_kind_that_is_written_has_words() -> None:
 def test_the_transitions_of_the_seeds_have_words_of_their_own() -> None:
     transitions = (
         "beginScaleUp", "recordScaleUpInstances", "completeScaleUp", "failScaleUp", "beginScaleDown",
-        "markScaleDownInstanceDone", "completeScaleDown", "failScaleDown",
+        "terminated", "completeScaleDown", "failScaleDown",
     )  # fmt: skip
 
     assert len({told(Event(kind, 0.0, "i-1")) for kind in transitions}) == len(transitions)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from holdfast.autoscaler import thrift
-from holdfast.autoscaler.ports import Effect
-from holdfast.autoscaler.record import Cluster, Condemned, Doomed
+from holdfast.autoscaler.ports import Drain, Effect
+from holdfast.autoscaler.record import Cluster, Condemned, Doomed, ScaleDown, Target
 from holdfast.autoscaler.sight import Sight
 from holdfast.autoscaler.workflow import NEXT_LOOK_S, workflow
 from holdfast.cloud import NoticeKind
@@ -55,6 +55,18 @@ def test_effects_wait_for_whoever_has_it_until_it_runs_out() -> None:
     assert isinstance(sooner, Wait)
     assert sooner.until_s == NOW_S + 1 + NEXT_LOOK_S, "nor than one waits for anything"
     assert isinstance(locked("me").step(others, sight(*THREE), NOW_S + 300), Write)
+
+
+def test_the_next_owner_goes_on_with_the_same_action() -> None:
+    down = ScaleDown("1-a", AT_S, (Target("i-3"),))
+    open_action = replace(held(SEATED, "other", taken_s=NOW_S), scale_down=down)
+
+    resumed = locked("me").step(open_action, sight(*THREE), NOW_S + 300)
+
+    assert isinstance(resumed, Write)
+    mine = replace(open_action, lock=Lock("me", NOW_S + 600))
+    assert resumed.value == mine, "nothing but the lock has changed"
+    assert locked("me").step(mine, sight(*THREE), NOW_S + 301) == Do((Drain("i-3", "1-a"),))
 
 
 def test_it_is_renewed_at_half_time() -> None:

@@ -188,7 +188,7 @@ def test_begin_scale_down_writes_the_plan_before_anything_is_touched() -> None:
 
 def test_mark_scale_down_instance_done_and_complete() -> None:
     cluster, kinds = noted(condemned(), Terminate("i-0"), None)
-    assert kinds == ["markScaleDownInstanceDone"]
+    assert kinds == ["terminated"]
     assert encode(cluster)["scaleDownCompletedInstanceIds"] == ["i-0"]
 
     _, kinds, item = write(cluster, sight(*FLOOR, cpu=0.1), NOW_S + 90)

@@ -15,6 +15,7 @@ from typing import Final
 
 from holdfast.adapters.sql.sqlite import Database
 from holdfast.app.autoscaler.stores import sqlite_cluster_store
+from holdfast.autoscaler import thrift
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster, ScaleUp
 from holdfast.kernel import (
@@ -35,7 +36,6 @@ from holdfast.kernel import (
     Workflow,
     Write,
     advance,
-    thrifty,
 )
 
 LOCK_TTL_S: Final = 0.05
@@ -93,6 +93,19 @@ def settle(cluster: Cluster, effect: Grow, outcome: Outcome, now_s: float) -> Wr
     return Write(grown, (finished, handed_over))
 
 
+def locked_by(owner: str, ttl_s: float) -> Workflow[Cluster, Wish, Grow]:
+    """The same workflow, but its effects wait for the lock, as those of the autoscaler do."""
+
+    def locked(cluster: Cluster, wish: Wish, now_s: float) -> Write[Cluster] | Do[Grow] | Wait | Done:
+        if thrift.is_held(cluster, owner, now_s, ttl_s=ttl_s, urgent=False):
+            return Wait(cluster.lock.until_s, f"{cluster.lock.owner} is at work on it")
+        ahead = step(cluster, wish, now_s)
+        fresh = cluster.lock.owner == owner and cluster.lock.until_s - now_s > ttl_s / 2
+        return ahead if fresh or not isinstance(ahead, Do) else thrift.take(cluster, owner, now_s, ttl_s)
+
+    return Workflow(locked, settle)
+
+
 class Reporting:
     """The store, telling the parent before each commit and after it has returned."""
 
@@ -141,7 +154,7 @@ def work(name: str, others: list[str], path: str, pipe: int, seed: str) -> None:
         dice=lambda: 1.0,
     )
     careless: Workflow[Cluster, Wish, Grow] = Workflow(step, settle)
-    locked: Workflow[Cluster, Wish, Grow] = Workflow(thrifty(step, owner=name, ttl_s=LOCK_TTL_S), settle)
+    locked = locked_by(name, LOCK_TTL_S)
     while not asked_to_stop:
         try:
             ahead = advance(hands, careless if dice.random() < WITHOUT_LOCK_SHARE else locked)

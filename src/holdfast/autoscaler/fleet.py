@@ -14,13 +14,8 @@ from holdfast.cloud import NoticeKind
 
 
 def is_leaving(cluster: Cluster, instance_id: str) -> bool:
-    """Gone, condemned, or about to be taken back: no capacity to build on."""
-    doom = cluster.doom_of(instance_id)
-    return (
-        cluster.is_gone(instance_id)
-        or cluster.is_condemned(instance_id)
-        or (doom is not None and doom.kind is not NoticeKind.REBALANCE)
-    )
+    """Gone, condemned, or certain to be taken back: no capacity to build on.  A hint is not certain."""
+    return instance_id in _leaving_ids(cluster)
 
 
 def staying(cluster: Cluster, sight: Sight) -> tuple[Worker, ...]:
@@ -32,6 +27,16 @@ def staying(cluster: Cluster, sight: Sight) -> tuple[Worker, ...]:
 def serving(cluster: Cluster, sight: Sight) -> tuple[Worker, ...]:
     """Those of the staying that take pods: what a floor is made of."""
     return tuple(w for w in staying(cluster, sight) if w.ready and not w.joining)
+
+
+def reliable(cluster: Cluster, sight: Sight) -> tuple[Worker, ...]:
+    """Those of the serving that the cloud has not even hinted it would take back.
+
+    A scale-down leaves the floor to these alone: a hinted worker still serves, so that no scale-up is due
+    for it, but nothing else may leave because it is there.
+    """
+    hinted = {doom.instance_id for doom in cluster.doomed}
+    return tuple(w for w in serving(cluster, sight) if w.instance_id not in hinted)
 
 
 def unlisted(cluster: Cluster, sight: Sight) -> tuple[str, ...]:

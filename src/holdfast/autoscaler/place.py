@@ -1,43 +1,36 @@
-"""Which nodes leave, the oldest out of the fullest zone and never its last; and where new ones go."""
+"""Which workers leave, the oldest out of the fullest zone and never its last; and where new ones go."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from holdfast.autoscaler.sight import Worker
 from holdfast.cloud import Market, Offering
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A worker as the cloud lists it."""
-
-    instance_id: str
-    zone: str
-    launched_s: int = 0
-    pool: str = "default"
-
-
-def leavers(staying: Collection[Node], *, may_leave: Collection[str], count: int) -> Sequence[Node]:
-    """Up to `count` nodes, in the order in which they should go."""
-    left = sorted(staying, key=lambda node: (node.launched_s, node.instance_id))
-    chosen: list[Node] = []
+def leavers(staying: Collection[Worker], *, may_leave: Collection[str], count: int) -> Sequence[Worker]:
+    """Up to `count` workers, in the order in which they should go."""
+    left = sorted(staying, key=lambda worker: (worker.instance.launched_s, worker.instance_id))
+    chosen: list[Worker] = []
     while len(chosen) < count:
-        in_zone = Counter(node.zone for node in left)
+        in_zone = Counter(worker.instance.zone for worker in left)
         candidates = [
-            node for node in left if node.instance_id in may_leave and not empties_a_zone(node, in_zone)
+            worker
+            for worker in left
+            if worker.instance_id in may_leave and not empties_a_zone(worker.instance.zone, in_zone)
         ]
         if not candidates:
             break
         # `max` keeps the first of equals: the oldest in the fullest zone.
-        leaver = max(candidates, key=lambda node: in_zone[node.zone])
+        leaver = max(candidates, key=lambda worker: in_zone[worker.instance.zone])
         chosen.append(leaver)
         left.remove(leaver)
     return chosen
 
 
-def empties_a_zone(node: Node, in_zone: Counter[str]) -> bool:
-    """Whether its zone would stand empty while another is populated."""
-    return in_zone[node.zone] == 1 and len(in_zone) > 1
+def empties_a_zone(zone: str, in_zone: Counter[str]) -> bool:
+    """Whether the zone would stand empty without one of its workers, while another is populated."""
+    return in_zone[zone] == 1 and len(in_zone) > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ Each effect names its fence: (a) idempotency key, (b) irrevocable with durable i
 (c) server-side precondition, (d) self-fencing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from holdfast.autoscaler.place import Node
-from holdfast.autoscaler.record import Cluster, Cordon, Launch
+from holdfast.autoscaler.record import Cluster, Launch
 from holdfast.autoscaler.settings import Pool
 from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
 from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Pod
@@ -147,22 +146,6 @@ class Drained:
     """Pods that are still there: evicted and going, or refused for now."""
     waiting_for: str = ""
     """What the first of them waits for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What removing nodes needs to know of one look at the world, taken after the record was read."""
-
-    me: str
-    """The invocation that looks: part of the id of an action that it begins."""
-    wanted: int
-    """How many workers the load needs."""
-    nodes: tuple[Node, ...]
-    cordons: frozenset[Cordon] = frozenset()
-    stay: frozenset[str] = frozenset()
-    """Instances that may not leave: something on them must stay, or would find no other place."""
-    crowded: Callable[[frozenset[str]], str] = lambda leaving: ""
-    """Which pod would find no place if all of these left at once; empty if all would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,16 +288,4 @@ class Witness(Protocol):
 
         Repeatable.  Raises Busy where that cannot be said: nobody is unready because nobody answers.
         """
-        ...
-
-
-class Fleet(Protocol):
-    """The machines and the cluster that they form, as one narrow workflow sees them."""
-
-    def look(self) -> Seen:
-        """The workers and their cordons.  Repeatable; may lag behind."""
-        ...
-
-    def perform(self, effect: Effect) -> object:
-        """Carry one effect out, as its own docstring says; raises Busy or Unknown."""
         ...

@@ -55,12 +55,11 @@ class ScaleDown:
         return replace(self, targets=targets)
 
     def without(self, instance_id: str) -> "ScaleDown":
-        """It has left.  Who was kept has left for another reason: that is no progress of this plan."""
-        return self.moved(instance_id, Status.GONE) if instance_id in self.having(*OPEN) else self
+        """It has left: `markScaleDownInstanceDone` of the designs.
 
-    def tells_end(self, instance_id: str) -> str:
-        """What the end of a condemned instance is called while this is open."""
-        return "markScaleDownInstanceDone" if instance_id in self.having(*OPEN) else "terminated"
+        A target that was kept has left for another reason: that is no progress of this plan.
+        """
+        return self.moved(instance_id, Status.GONE) if instance_id in self.having(*OPEN) else self
 
 
 class LaunchStatus(Enum):

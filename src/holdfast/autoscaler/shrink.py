@@ -3,11 +3,12 @@
 Rule 1: the floor is guarded where it can be broken, at each condemnation, against the
         newest record.  A look may be minutes old, so what the record knows outranks what
         was seen: a node that we removed stays in `gone` long after listings drop it.
-Rule 2: a condemnation is written before the kill and never taken back.  Giving up, by
-        an operator or by the clock, keeps only what is not condemned yet.  The condemned
-        outlive their action: growth does not wait for a machine that takes long to die.
+Rule 2: a condemnation is written before the kill and never taken back.  Giving up, because
+        more workers are wanted or by the clock, keeps only what is not condemned yet.  The
+        condemned outlive their action: a scale-up does not wait for a machine that takes
+        long to die.
 Rule 3: a cordon belongs to its action.  An action that ends takes nothing back, because
-        a paused hand may cordon for it again later.  Whoever sees the cordon of an ended
+        a paused hand may cordon for it again later.  A tick that sees the cordon of an ended
         action first writes it down as a stray, then lifts it.  The write proves that no
         action began between reading the record and looking at the world; without it the
         "stray" might belong to an action begun in that moment.
@@ -17,85 +18,86 @@ Rule 4: a node that was kept is skipped for a while.  Otherwise a stale listing 
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from holdfast.autoscaler.place import Node, empties_a_zone, leavers
-from holdfast.autoscaler.ports import Drain, Drained, Effect, Seen, Terminate, Uncordon
+from holdfast.autoscaler.fleet import by_zone, reliable
+from holdfast.autoscaler.place import empties_a_zone, leavers
+from holdfast.autoscaler.ports import Drain, Drained, Effect, Terminate, Uncordon
 from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Skip, Status, Target, Tombstone
 from holdfast.autoscaler.settings import Settings
-from holdfast.kernel import FREE, Do, Done, Event, Happened, Outcome, Wait, Workflow, Write
+from holdfast.autoscaler.sight import Sight, Worker
+from holdfast.autoscaler.sweep import strays
+from holdfast.kernel import FREE, Do, Done, Event, Happened, Outcome, Write
 from holdfast.kernel.write import EVENTS_MAX
 
-Ahead = Write[Cluster] | Do[Effect] | Wait | Done
 CONSOLE_MAX = 1_500
 """So much of what a machine printed is kept when it never joined."""
 DRAIN_SLACK_S = 60
-"""A drain that is out of time says so itself, with the pod that it waited for.  If nobody comes to
+"""A drain that is out of time says so itself, with the pod that it waited for.  If no tick comes to
 hear that, its time is up this much later."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """The settings that removing nodes needs; each is named as in the seeds, units last."""
-
-    min_workers: int = 2
-    pool_floors: tuple[tuple[str, int], ...] = ()
-    max_batch_down: int = 1
-    cooldown_down_s: int = 600
-    drain_timeout_s: int = 300
-    scale_down_stuck_s: int = 900
-    skip_s: int = 900
-    """How long a node that was kept is left alone."""
-    remember_s: int = 600
-    """How long removed instances are remembered: longer than a listing can lag."""
-
-
-def policy_of(settings: Settings) -> Policy:
-    return Policy(
-        min_workers=settings.min_workers,
-        pool_floors=tuple((pool.name, pool.min_workers) for pool in settings.pools),
-        max_batch_down=settings.max_batch_down,
-        cooldown_down_s=settings.cooldown_down_s,
-        drain_timeout_s=settings.drain_timeout_s,
-        scale_down_stuck_s=settings.scale_down_stuck_s,
-        skip_s=settings.skip_s,
-        remember_s=settings.remember_s,
+def begin(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+    """Plan who leaves; None if no worker may."""
+    there = reliable(cluster, sight)
+    chosen = _leavers(cluster, sight, there, settings, now_s)
+    if not chosen:
+        return None
+    action = ScaleDown(
+        action_id=f"{now_s:.0f}-{sight.me}",
+        started_s=int(now_s),
+        targets=tuple(Target(instance_id) for instance_id in chosen),
     )
-
-
-def workflow(policy: Policy) -> Workflow[Cluster, Seen, Effect]:
-    return Workflow(
-        step=lambda cluster, seen, now_s: step(cluster, seen, now_s, policy),
-        settle=lambda cluster, effect, outcome, now_s: settle(cluster, effect, outcome, now_s, policy),
+    begun = Event(
+        "beginScaleDown",
+        now_s,
+        about=action.action_id,
+        reason=" ".join(chosen),
+        numbers={"workers": len(there), "minWorkers": settings.min_workers},
     )
+    return Write(replace(cluster, scale_down=action), (begun,))
 
 
-def step(cluster: Cluster, seen: Seen, now_s: float, policy: Policy) -> Ahead:
-    if cluster.scale_up is not None:
-        return Wait(now_s + 60, f"scale-up {cluster.scale_up.action_id} is in progress")
-    if cluster.scale_down is None:
-        return tidy_up(cluster, seen, now_s) or begin(cluster, seen, now_s, policy)
-    return proceed(cluster, cluster.scale_down, seen, now_s, policy)
+def _leavers(
+    cluster: Cluster, sight: Sight, there: tuple[Worker, ...], settings: Settings, now_s: float
+) -> list[str]:
+    surplus = min(len(there) - settings.min_workers, settings.max_batch_down)
+    if surplus <= 0:
+        return []
+    stays = {skip.instance_id for skip in cluster.skipped if now_s < skip.until_s}
+    stays |= _at_their_floor(there, settings)
+    may_leave = {
+        worker.instance_id
+        for worker in there
+        if worker.instance_id not in stays and not sight.must_stay(worker.instance_id)
+    }
+    chosen = [worker.instance_id for worker in leavers(there, may_leave=may_leave, count=surplus)]
+    closed = {doom.instance_id for doom in cluster.doomed} | {one.instance_id for one in cluster.condemned}
+    while chosen and sight.fits_without(frozenset(chosen), frozenset(closed)):
+        chosen.pop()
+    return chosen
 
 
-def proceed(cluster: Cluster, action: ScaleDown, seen: Seen, now_s: float, policy: Policy) -> Ahead:
-    if now_s - action.started_s > policy.scale_down_stuck_s:
-        stuck = give_up(cluster, f"stuck for {now_s - action.started_s:.0f} s", now_s, policy)
+def proceed(
+    cluster: Cluster, action: ScaleDown, sight: Sight, settings: Settings, now_s: float
+) -> Write[Cluster] | Do[Effect] | Done:
+    if now_s - action.started_s > settings.scale_down_stuck_s:
+        stuck = give_up(cluster, f"stuck for {now_s - action.started_s:.0f} s", settings, now_s)
         if stuck is not None:
             return stuck
     if action.having(Status.DRAINED):
-        return _condemn(cluster, action, seen, now_s, policy)
+        return _condemn(cluster, action, sight, settings, now_s)
     planned = action.having(Status.PLANNED)
-    if planned and now_s - action.started_s > policy.drain_timeout_s + DRAIN_SLACK_S:
-        why = f"not drained within {policy.drain_timeout_s} s"
-        return give_up(cluster, why, now_s, policy) or Done()
+    if planned and now_s - action.started_s > settings.drain_timeout_s + DRAIN_SLACK_S:
+        why = f"not drained within {settings.drain_timeout_s} s"
+        return give_up(cluster, why, settings, now_s) or Done()
     drains: tuple[Effect, ...] = tuple(Drain(instance_id, action.action_id) for instance_id in planned)
     kills = tuple(Terminate(instance_id) for instance_id in action.having(Status.CONDEMNED))
     return Do((*drains, *kills)) if drains or kills else end(cluster, now_s)
 
 
 def settle(
-    cluster: Cluster, effect: Effect, outcome: Outcome, now_s: float, policy: Policy
+    cluster: Cluster, effect: Effect, outcome: Outcome, settings: Settings, now_s: float
 ) -> Write[Cluster] | None:
     """Only what certainly happened is noted; everything else is simply done again."""
     if not isinstance(outcome, Happened):
@@ -103,10 +105,10 @@ def settle(
     action = cluster.scale_down
     match effect:
         case Drain(instance_id, action_id) if action and action.action_id == action_id:
-            return _drained(cluster, action, instance_id, outcome.answer, now_s, policy)
+            return _drained(cluster, action, instance_id, outcome.answer, settings, now_s)
         case Terminate(instance_id) if cluster.is_condemned(instance_id):
             console = outcome.answer if isinstance(outcome.answer, str) else ""
-            return _terminated(cluster, instance_id, console, now_s, policy)
+            return _terminated(cluster, instance_id, console, settings, now_s)
         case Uncordon(instance_id, action_id):
             left = tuple(
                 s for s in cluster.strays if (s.instance_id, s.action_id) != (instance_id, action_id)
@@ -117,7 +119,7 @@ def settle(
     return None
 
 
-def give_up(cluster: Cluster, why: str, now_s: float, policy: Policy) -> Write[Cluster] | None:
+def give_up(cluster: Cluster, why: str, settings: Settings, now_s: float) -> Write[Cluster] | None:
     """Keep every target that is not condemned; None if there is none such."""
     action = cluster.scale_down
     kept = action.having(Status.PLANNED, Status.DRAINED) if action else ()
@@ -126,117 +128,92 @@ def give_up(cluster: Cluster, why: str, now_s: float, policy: Policy) -> Write[C
         return None
     for instance_id in kept:
         action = action.moved(instance_id, Status.KEPT)
-    given_up = replace(cluster, scale_down=action, skipped=_skipping(cluster, kept, why, now_s, policy))
+    given_up = replace(cluster, scale_down=action, skipped=_skipping(cluster, kept, why, settings, now_s))
     return Write(given_up, tuple(_kept(instance_id, why, now_s) for instance_id in kept))
 
 
-def tidy_up(cluster: Cluster, seen: Seen, now_s: float) -> Write[Cluster] | Do[Effect] | None:
+def tidy_up(cluster: Cluster, sight: Sight, now_s: float) -> Write[Cluster] | Do[Effect] | None:
+    """Write down the cordons of ended actions, then lift them."""
     if cluster.strays:
         return Do(tuple(Uncordon(stray.instance_id, stray.action_id) for stray in cluster.strays))
-    strays = tuple(sorted(c for c in seen.cordons if not cluster.is_gone(c.instance_id)))[:EVENTS_MAX]
-    if not strays:
+    found = [stray for stray in sorted(strays(cluster, sight)) if not cluster.is_gone(stray.instance_id)]
+    found = found[:EVENTS_MAX]  # each is told: what is more is found next
+    if not found:
         return None
-    found = tuple(
-        Event("strayCordonFound", now_s, about=stray.instance_id, reason=stray.action_id) for stray in strays
+    events = tuple(
+        Event("strayCordonFound", now_s, about=stray.instance_id, reason=stray.action_id) for stray in found
     )
-    return Write(replace(cluster, strays=strays), found)
+    return Write(replace(cluster, strays=tuple(found)), events)
 
 
-def begin(cluster: Cluster, seen: Seen, now_s: float, policy: Policy) -> Write[Cluster] | Wait | Done:
-    staying = [node for node in seen.nodes if not _is_leaving(cluster, node.instance_id)]
-    surplus = len(staying) - max(seen.wanted, policy.min_workers)
-    if surplus <= 0:
-        return Done()
-    cool_s = cluster.last_scale_s + policy.cooldown_down_s
-    if cluster.last_scale_s and now_s < cool_s:
-        return Wait(cool_s, "cooling down after the last action")
-    skipped = {skip.instance_id for skip in cluster.skipped if now_s < skip.until_s}
-    may_leave = (
-        {node.instance_id for node in staying} - skipped - seen.stay - _at_their_floor(staying, policy)
-    )
-    chosen = list(leavers(staying, may_leave=may_leave, count=min(surplus, policy.max_batch_down)))
-    while chosen and seen.crowded(frozenset(node.instance_id for node in chosen)):
-        chosen.pop()
-    if not chosen:
-        return Done()
-    action = ScaleDown(
-        action_id=f"{now_s:.0f}-{seen.me}",
-        started_s=int(now_s),
-        targets=tuple(Target(node.instance_id) for node in chosen),
-    )
-    begun = Event(
-        "beginScaleDown",
-        now_s,
-        about=action.action_id,
-        reason=" ".join(node.instance_id for node in chosen),
-        numbers={"workers": len(staying), "wanted": seen.wanted, "minWorkers": policy.min_workers},
-    )
-    planned = replace(cluster, scale_down=action, worker_count=len(staying))
-    return Write(planned, (begun,))
-
-
-def _condemn(cluster: Cluster, action: ScaleDown, seen: Seen, now_s: float, policy: Policy) -> Write[Cluster]:
+def _condemn(
+    cluster: Cluster, action: ScaleDown, sight: Sight, settings: Settings, now_s: float
+) -> Write[Cluster]:
     """Condemn each drained target that may still leave, and keep the others."""
-    need = max(seen.wanted, policy.min_workers)
-    going = {*action.having(Status.CONDEMNED, Status.GONE), *(c.instance_id for c in cluster.condemned)}
-    staying = {n.instance_id: n for n in seen.nodes if not _is_leaving(cluster, n.instance_id)}
+    left = {worker.instance_id: worker for worker in reliable(cluster, sight)}
+    for instance_id in action.having(Status.CONDEMNED, Status.GONE):
+        left.pop(instance_id, None)
     events: list[Event] = []
     skipped, condemned = cluster.skipped, cluster.condemned
     for instance_id in action.having(Status.DRAINED)[:EVENTS_MAX]:
-        others = [n for n in staying.values() if n.instance_id not in going and n.instance_id != instance_id]
-        node = staying.get(instance_id)
-        in_zone = Counter(n.zone for n in [*others, *([node] if node else [])])
-        if cluster.doom_of(instance_id) is not None:
-            why = "the cloud takes it back"
-        elif len(others) < need:
-            why = f"{len(others)} would be left of {need} needed"
-        elif node is not None and node.instance_id in _at_their_floor([node, *others], policy):
-            why = f"pool {node.pool} would fall below its floor"
-        elif node is not None and empties_a_zone(node, in_zone):
-            why = f"the last one in zone {node.zone}"
-        else:
-            going.add(instance_id)
-            action = action.moved(instance_id, Status.CONDEMNED)
-            if not cluster.is_condemned(instance_id):  # somebody may have stopped it meanwhile
-                condemned = (*condemned, Condemned(instance_id, action.action_id, "scale-down", int(now_s)))
-            numbers = {"left": len(others), "needed": need}
-            events.append(Event("condemned", now_s, about=instance_id, numbers=numbers))
+        why = _stays(cluster, left, instance_id, settings)
+        if why:
+            action = action.moved(instance_id, Status.KEPT)
+            skipped = _skipping(replace(cluster, skipped=skipped), (instance_id,), why, settings, now_s)
+            events.append(_kept(instance_id, why, now_s))
             continue
-        action = action.moved(instance_id, Status.KEPT)
-        skipped = _skipping(replace(cluster, skipped=skipped), (instance_id,), why, now_s, policy)
-        events.append(_kept(instance_id, why, now_s))
+        left.pop(instance_id, None)
+        action = action.moved(instance_id, Status.CONDEMNED)
+        if not cluster.is_condemned(instance_id):  # another process may have stopped it meanwhile
+            condemned = (*condemned, Condemned(instance_id, action.action_id, "scale-down", int(now_s)))
+        numbers = {"left": len(left), "needed": settings.min_workers}
+        events.append(Event("condemned", now_s, about=instance_id, numbers=numbers))
     written = replace(cluster, scale_down=action, skipped=skipped, condemned=condemned)
     return Write(written, tuple(events))
 
 
-def _is_leaving(cluster: Cluster, instance_id: str) -> bool:
-    return (
-        cluster.is_gone(instance_id)
-        or cluster.is_condemned(instance_id)
-        or cluster.doom_of(instance_id) is not None
-    )
+def _stays(cluster: Cluster, left: dict[str, Worker], instance_id: str, settings: Settings) -> str:
+    """Why this one of those that are left may not leave any more; empty if it may."""
+    worker = left.get(instance_id)
+    others = len(left) - (worker is not None)
+    if cluster.doom_of(instance_id) is not None:
+        return "the cloud takes it back"
+    if others < settings.min_workers:
+        return f"{others} would be left of {settings.min_workers} needed"
+    if worker is None:
+        return ""
+    if instance_id in _at_their_floor(left.values(), settings):
+        return f"pool {worker.instance.pool} would fall below its floor"
+    if empties_a_zone(worker.instance.zone, by_zone(left.values())):
+        return f"the last one in zone {worker.instance.zone}"
+    return ""
 
 
-def _at_their_floor(nodes: Iterable[Node], policy: Policy) -> set[str]:
-    """Nodes of pools that have no more than they must have."""
-    nodes = list(nodes)
-    there, floors = Counter(node.pool for node in nodes), dict(policy.pool_floors)
-    return {node.instance_id for node in nodes if there[node.pool] <= floors.get(node.pool, 0)}
+def _at_their_floor(workers: Iterable[Worker], settings: Settings) -> set[str]:
+    """Workers of pools that have no more than they must have."""
+    workers = list(workers)
+    there = Counter(worker.instance.pool for worker in workers)
+    floors = {pool.name: pool.min_workers for pool in settings.pools}
+    return {
+        worker.instance_id
+        for worker in workers
+        if there[worker.instance.pool] <= floors.get(worker.instance.pool, 0)
+    }
 
 
 def _drained(
-    cluster: Cluster, action: ScaleDown, instance_id: str, answer: object, now_s: float, policy: Policy
+    cluster: Cluster, action: ScaleDown, instance_id: str, answer: object, settings: Settings, now_s: float
 ) -> Write[Cluster] | None:
     if instance_id not in action.having(Status.PLANNED):
         return None
     blocked_by = answer.blocked_by if isinstance(answer, Drained) else ""
     if isinstance(answer, Drained) and answer.left and not blocked_by:
-        if now_s - action.started_s <= policy.drain_timeout_s:
+        if now_s - action.started_s <= settings.drain_timeout_s:
             return None  # the next round goes on
-        blocked_by = f"not drained within {policy.drain_timeout_s} s: {answer.waiting_for}"
+        blocked_by = f"not drained within {settings.drain_timeout_s} s: {answer.waiting_for}"
     if blocked_by:
         kept = action.moved(instance_id, Status.KEPT)
-        skipped = _skipping(cluster, (instance_id,), blocked_by, now_s, policy)
+        skipped = _skipping(cluster, (instance_id,), blocked_by, settings, now_s)
         event = _kept(instance_id, blocked_by, now_s)
         return Write(replace(cluster, scale_down=kept, skipped=skipped), (event,))
     drained = replace(cluster, scale_down=action.moved(instance_id, Status.DRAINED))
@@ -244,9 +221,9 @@ def _drained(
 
 
 def _terminated(
-    cluster: Cluster, instance_id: str, console: str, now_s: float, policy: Policy
+    cluster: Cluster, instance_id: str, console: str, settings: Settings, now_s: float
 ) -> Write[Cluster]:
-    remembered = tuple(stone for stone in cluster.gone if now_s - stone.at_s < policy.remember_s)
+    remembered = tuple(stone for stone in cluster.gone if now_s - stone.at_s < settings.remember_s)
     action = cluster.scale_down
     done = replace(
         cluster,
@@ -254,9 +231,8 @@ def _terminated(
         condemned=tuple(c for c in cluster.condemned if c.instance_id != instance_id),
         gone=(*remembered, Tombstone(instance_id, int(now_s))),
     )
-    kind = action.tells_end(instance_id) if action else "terminated"
     printed = f"its console ended with: {console[-CONSOLE_MAX:]}" if console else ""
-    return Write(done, (Event(kind, now_s, about=instance_id, reason=printed),))
+    return Write(done, (Event("terminated", now_s, about=instance_id, reason=printed),))
 
 
 def end(cluster: Cluster, now_s: float) -> Write[Cluster]:
@@ -281,10 +257,10 @@ def end(cluster: Cluster, now_s: float) -> Write[Cluster]:
 
 
 def _skipping(
-    cluster: Cluster, kept: tuple[str, ...], why: str, now_s: float, policy: Policy
+    cluster: Cluster, kept: tuple[str, ...], why: str, settings: Settings, now_s: float
 ) -> tuple[Skip, ...]:
     still = tuple(s for s in cluster.skipped if now_s < s.until_s and s.instance_id not in kept)
-    return (*still, *(Skip(instance_id, why, int(now_s) + policy.skip_s) for instance_id in kept))
+    return (*still, *(Skip(instance_id, why, int(now_s) + settings.skip_s) for instance_id in kept))
 
 
 def _kept(instance_id: str, why: str, now_s: float) -> Event:

@@ -116,8 +116,7 @@ def lost(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Wr
         vanished = worker is None and now_s - one.at_s > settings.absent_s
         if (dead or vanished) and len(ended) < EVENTS_MAX:
             ended.append(one)
-            kind = down.tells_end(one.instance_id) if down is not None else "terminated"
-            events.append(Event(kind, now_s, about=one.instance_id, reason=one.reason))
+            events.append(Event("terminated", now_s, about=one.instance_id, reason=one.reason))
             down = down.without(one.instance_id) if down is not None else None
     if not ended:
         return None

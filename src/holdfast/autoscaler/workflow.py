@@ -22,8 +22,7 @@ from holdfast.autoscaler.decide import (
 )
 from holdfast.autoscaler.fleet import serving
 from holdfast.autoscaler.intend import HOUR_S
-from holdfast.autoscaler.place import Node
-from holdfast.autoscaler.ports import Drain, Effect, ForgetNotices, LaunchInstances, PrepareTemplate, Seen
+from holdfast.autoscaler.ports import Drain, Effect, ForgetNotices, LaunchInstances, PrepareTemplate
 from holdfast.autoscaler.record import Cluster, Status
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.sight import Sight
@@ -77,7 +76,7 @@ def settle(
         case Drain() if cluster.doom_of(effect.instance_id) is not None:
             return interruption.settle(cluster, effect, outcome, now_s)
         case _:
-            return shrink.settle(cluster, effect, outcome, now_s, shrink.policy_of(settings))
+            return shrink.settle(cluster, effect, outcome, settings, now_s)
 
 
 def _wishes(
@@ -144,8 +143,7 @@ def _acting(
         if isinstance(decision, Grow):
             yield _cut_short(cluster, f"more workers are wanted: {decision.why}", settings, now_s)
             return
-        seen = _narrowed(cluster, sight, settings, shrinks=True)
-        ahead = shrink.proceed(cluster, cluster.scale_down, seen, now_s, shrink.policy_of(settings))
+        ahead = shrink.proceed(cluster, cluster.scale_down, sight, settings, now_s)
     else:
         ahead = _begin(cluster, sight, decision, settings, now_s)
     if isinstance(ahead, Write):
@@ -169,10 +167,9 @@ def _begin(cluster: Cluster, sight: Sight, decision: Decision, settings: Setting
         else:
             return begun
     if isinstance(decision, Shrink):
-        policy = replace(shrink.policy_of(settings), cooldown_down_s=0)  # already weighed
-        ahead = shrink.begin(cluster, _narrowed(cluster, sight, settings, shrinks=True), now_s, policy)
-        if isinstance(ahead, Write):
-            return _told(ahead, cluster, sight, decision, now_s)
+        planned = shrink.begin(cluster, sight, settings, now_s)
+        if planned is not None:
+            return _told(planned, cluster, sight, decision, now_s)
         decision = Hold("idle: no worker may leave now")
     return book(cluster, sight, decision, settings, now_s) or Done()
 
@@ -186,8 +183,8 @@ def _told(
 
 
 def _cut_short(cluster: Cluster, why: str, settings: Settings, now_s: float) -> Write[Cluster]:
-    """End the shrink: keep what is not condemned; the condemned go on dying without it."""
-    given_up = shrink.give_up(cluster, why, now_s, shrink.policy_of(settings))
+    """End the scale-down: keep what is not condemned; the condemned go on dying without it."""
+    given_up = shrink.give_up(cluster, why, settings, now_s)
     return given_up or shrink.end(cluster, now_s)
 
 
@@ -200,32 +197,12 @@ def _sweeping(
     ):
         if write is not None:
             yield write
-    tidying = shrink.tidy_up(cluster, _narrowed(cluster, sight, settings, shrinks=False), now_s)
+    tidying = shrink.tidy_up(cluster, sight, now_s)
     if isinstance(tidying, Write):
         yield tidying
     elif tidying is not None:
         yield tidying.effects
     yield sweep.effects(cluster, sight, settings, now_s)
-
-
-def _narrowed(cluster: Cluster, sight: Sight, settings: Settings, *, shrinks: bool) -> Seen:
-    """What removing nodes needs to know.  Nobody who may not leave is weighed before it matters."""
-    there = serving(cluster, sight)
-    planning = shrinks and cluster.scale_down is None
-    stay = (
-        frozenset(w.instance_id for w in there if sight.must_stay(w.instance_id)) if planning else frozenset()
-    )
-    closed = {doom.instance_id for doom in cluster.doomed} | {one.instance_id for one in cluster.condemned}
-    return Seen(
-        me=sight.me,
-        wanted=settings.min_workers,
-        nodes=tuple(
-            Node(w.instance_id, w.instance.zone, w.instance.launched_s, w.instance.pool) for w in there
-        ),
-        cordons=sweep.strays(cluster, sight),
-        stay=stay,
-        crowded=lambda leaving: sight.fits_without(leaving, frozenset(closed)),
-    )
 
 
 def observe(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Ahead:

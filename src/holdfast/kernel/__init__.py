@@ -9,7 +9,7 @@ that part.
 from holdfast.kernel.driver import AsyncHands, Hands, advance, advance_async
 from holdfast.kernel.errors import Busy, Conflict, Corrupt, HoldfastError, Invalid, Refused, Unknown
 from holdfast.kernel.event import Event, Logged
-from holdfast.kernel.lock import FREE, Lock, thrifty
+from holdfast.kernel.lock import FREE, Lock
 from holdfast.kernel.ports import Clock, Dice, NewId, Repository
 from holdfast.kernel.step import Ahead, Do, Done, Happened, Outcome, Wait, Workflow
 from holdfast.kernel.write import Versioned, Write
@@ -43,5 +43,4 @@ __all__ = [
     "Write",
     "advance",
     "advance_async",
-    "thrifty",
 ]

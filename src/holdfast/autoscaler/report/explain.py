@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.autoscaler.drain import Blocker, Rule
 from holdfast.autoscaler.fleet import on_its_way, serving
-from holdfast.autoscaler.place import Node, empties_a_zone
+from holdfast.autoscaler.place import empties_a_zone
 from holdfast.autoscaler.record import OPEN, Cluster
 from holdfast.autoscaler.report.explain_fleet import FleetVerdict, explain_fleet
 from holdfast.autoscaler.report.explain_pods import PodVerdict, explain_pods
@@ -115,7 +115,7 @@ class _Crowd:
         pool = self._settings.pool(machine.pool)
         if pool is not None and self._pools[machine.pool] <= pool.min_workers:
             yield stays.pool_floor(pool.name, self._pools[pool.name], pool.min_workers)
-        if empties_a_zone(Node(worker.instance_id, machine.zone), self._zones):
+        if empties_a_zone(machine.zone, self._zones):
             yield stays.last_of_zone(machine.zone)
 
 

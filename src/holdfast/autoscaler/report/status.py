@@ -1,6 +1,5 @@
 """What it is doing, why, and what it costs an hour: one record and one look, summed up for people."""
 
-from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -86,9 +85,6 @@ class Status:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
-
-    def by_state(self) -> Counter[str]:
-        return Counter(member.state for member in self.workers)
 
 
 def status(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Status:

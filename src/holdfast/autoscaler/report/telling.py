@@ -23,7 +23,6 @@ WORDS: Mapping[str, str] = {
     "kept": "{about} is kept",
     "condemned": "{about} is condemned",
     "terminated": "{about} is terminated",
-    "markScaleDownInstanceDone": "{about} is gone",
     "completeScaleDown": "shrink complete",
     "failScaleDown": "shrink failed",
     "doomed": "{about} will be taken back",

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from holdfast.autoscaler.record import READY, UNNEEDED, Condemned, Doomed
+from holdfast.autoscaler.record import OPEN, READY, UNNEEDED, Condemned, Doomed
 from holdfast.cloud import NoticeKind
 from holdfast.sim.legal.commit import Commit
 
 CERTAINTY: Final = {NoticeKind.REBALANCE: 0, NoticeKind.INTERRUPTION: 1, NoticeKind.GONE: 2}
-ENDED: Final = ("markScaleDownInstanceDone", "terminated")
 
 
 def judge(commit: Commit) -> None:
@@ -29,11 +28,14 @@ def judge(commit: Commit) -> None:
 def _condemned(commit: Commit) -> None:
     was = {one.instance_id: one for one in commit.before.condemned}
     now = {one.instance_id: one for one in commit.after.condemned}
+    down = commit.after.scale_down
     _once(commit, "condemned", (one.instance_id for one in commit.after.condemned))
     for instance_id in was.keys() - now.keys():
-        commit.expect(f"{instance_id} is condemned no longer", instance_id, *ENDED)
+        commit.expect(f"{instance_id} is condemned no longer", instance_id, "terminated")
         if not commit.after.is_gone(instance_id):
             commit.accuse(f"{instance_id} was condemned, and is forgotten")
+        if down is not None and instance_id in down.having(*OPEN):
+            commit.accuse(f"{instance_id} is terminated, and removal {down.action_id} still has it ahead")
     for instance_id, row in now.items():
         if instance_id not in was:
             _newly_condemned(commit, row)
@@ -124,7 +126,7 @@ def _gone(commit: Commit) -> None:
         if commit.told_s - stone.at_s < commit.settings.remember_s:
             commit.accuse(f"{stone.instance_id} is gone for {commit.at_s - stone.at_s} s, and is forgotten")
     for stone in now - was:
-        commit.expect(f"{stone.instance_id} is gone", stone.instance_id, *ENDED, "tookBack")
+        commit.expect(f"{stone.instance_id} is gone", stone.instance_id, "terminated", "tookBack")
         commit.stamped(f"the end of {stone.instance_id}", stone.at_s)
 
 

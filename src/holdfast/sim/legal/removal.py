@@ -12,10 +12,10 @@ WAYS: Final = {
     (Status.PLANNED, Status.KEPT): "kept",
     (Status.DRAINED, Status.KEPT): "kept",
     (Status.DRAINED, Status.CONDEMNED): "condemned",
-    (Status.CONDEMNED, Status.GONE): "markScaleDownInstanceDone",
-    # It may be condemned for another reason before its turn comes: somebody has stopped it.
-    (Status.PLANNED, Status.GONE): "markScaleDownInstanceDone",
-    (Status.DRAINED, Status.GONE): "markScaleDownInstanceDone",
+    (Status.CONDEMNED, Status.GONE): "terminated",
+    # It may be condemned for another reason before its turn comes: a person has stopped it.
+    (Status.PLANNED, Status.GONE): "terminated",
+    (Status.DRAINED, Status.GONE): "terminated",
 }
 """What may become of a target, and how that is told."""
 
