@@ -35,7 +35,7 @@ CASES: dict[str, tuple[Here, Settings]] = {
     "an old listing, and a pod that stays": (shrinking(hands=1, wanted=1, blocks=1), RESTLESS),
     "a pod that stays": (shrinking(blocks=1), RESTLESS),
     "a long sleep": (shrinking(jumps=1), RESTLESS),
-    "a reclaim that nobody tells": (shrinking(reclaims=1), RESTLESS),
+    "an untold reclaim": (shrinking(reclaims=1), RESTLESS),
     "a long sleep, and a pod that stays": (shrinking(jumps=1, blocks=1), RESTLESS),
     "a reclaim, and the load comes back": (shrinking(reclaims=1, loads=(4,)), ROOM_FOR_MORE),
     "three hands, and a pod that stays": (shrinking(hands=3, blocks=1), RESTLESS),
