@@ -62,10 +62,10 @@ class Remembered:
 
 
 def tick(autoscaler: Autoscaler) -> None:
-    ticked = autoscaler.tick("bench", until_s=time.time() + 300)
-    workers = len(ticked.sight.workers) if ticked.sight else 0
-    if (ticked.outcome, workers) != ("idle", int(os.environ["NODES"])):
-        raise RuntimeError(f"that was no idle tick over all nodes but {ticked} over {workers}")
+    result = autoscaler.tick("bench", until_s=time.time() + 300)
+    workers = len(result.snapshot.workers) if result.snapshot else 0
+    if (result.outcome, workers) != ("idle", int(os.environ["NODES"])):
+        raise RuntimeError(f"that was no idle tick over all nodes but {result} over {workers}")
 
 
 def cpu_s(act: Callable[[], object]) -> float:

@@ -50,7 +50,7 @@ RECORDS: Final = tuple(replace(RECORD, worker_count=n) for n in range(7))
 """Taken in turn: a record that never changes would be cheaper for both than any real one."""
 EVENT_NUMBERS: Final = {"left": 3.0}
 EVENT: Final = Event(
-    "condemned", 1730000310.5, about="i-0a1b2c3d4e5f60001", reason="idle", numbers=EVENT_NUMBERS
+    "terminating", 1730000310.5, about="i-0a1b2c3d4e5f60001", reason="idle", numbers=EVENT_NUMBERS
 )
 
 

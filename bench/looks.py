@@ -15,9 +15,9 @@ from holdfast.autoscaler import codec
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud import Instance, Market, Offering, State
 from holdfast.kernel import Versioned, Write
-from holdfast.sim.cloud import Manners
+from holdfast.sim.ec2.cloud import Manners
+from holdfast.sim.kubernetes.pods import Workload
 from holdfast.sim.memory import MemoryItems
-from holdfast.sim.pods import Workload
 from holdfast.sim.scenarios.scaling import SUBNETS, Scaling
 from holdfast.sim.world import World
 

@@ -3,7 +3,7 @@
 Virtual time, in the simulated world: the shipped shell is invoked every minute, machines take half a
 minute to two to boot and join, nothing fails.  Two workers are full already, so that the 200 need
 eight more, and the settings allow two at a time: most of the time goes by in waits that the settings
-ask for (PENDING_UP_SEC once, COOLDOWN_UP_SEC between growths).  That is what it stands beside.
+ask for (PENDING_UP_SEC once, COOLDOWN_UP_SEC between scale-ups).  That is what it stands beside.
 """
 
 from statistics import median
@@ -13,9 +13,9 @@ from bench import Row
 from holdfast.autoscaler import codec
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud import Market, Offering, State
-from holdfast.sim.cloud import Manners
+from holdfast.sim.ec2.cloud import Manners
+from holdfast.sim.kubernetes.pods import Workload
 from holdfast.sim.memory import MemoryItems
-from holdfast.sim.pods import Workload
 from holdfast.sim.scenarios.scaling import SUBNETS, Scaling
 from holdfast.sim.world import World
 
@@ -34,8 +34,8 @@ FULL_CPU_M: Final = 1_800
 
 def run() -> list[Row]:
     times_s = [seconds(seed) for seed in SEEDS]
-    growths = -(-(SETTINGS.max_workers - SETTINGS.min_workers) // SETTINGS.max_batch_up)
-    waits_s = SETTINGS.pending_up_s + (growths - 1) * SETTINGS.cooldown_up_s
+    scale_ups = -(-(SETTINGS.max_workers - SETTINGS.min_workers) // SETTINGS.max_batch_up)
+    waits_s = SETTINGS.pending_up_s + (scale_ups - 1) * SETTINGS.cooldown_up_s
     took_s = median(times_s)
     what = f"{PODS} pending pods until all run (virtual time)"
     return [Row(what, took_s, "the waits that the settings ask for", waits_s, took_s / waits_s, None, " s")]

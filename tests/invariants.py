@@ -14,9 +14,9 @@ class Invariant(NamedTuple):
     """How the titles of the broken variants begin that are caught by it."""
 
 
-GROWING: Final = ("grow", "interruption", "whole")
-LEAVING: Final = ("shrink", "interruption", "whole")
-SCALING: Final = ("shrink", *GROWING)
+SCALING_UP: Final = ("scale-up", "interruption", "whole")
+LEAVING: Final = ("scale-down", "interruption", "whole")
+SCALING: Final = ("scale-down", *SCALING_UP)
 TOGETHER: Final = ("all three",)
 FLEETS: Final = ("all three", "scaling")
 
@@ -25,7 +25,7 @@ INVARIANTS: Final = (
     Invariant(
         "S-A2",
         "one success for each request; a surplus takes no pods",
-        GROWING,
+        SCALING_UP,
         FLEETS,
         (
             "S-A2:",
@@ -34,13 +34,13 @@ INVARIANTS: Final = (
             "H10:",
             "A6: the replacement",
             "A6: a hint that becomes certain",
-            "A6: whether a doomed node",
+            "A6: whether an interrupted node",
         ),
     ),
     Invariant(
         "S-A3",
         "every machine of ours is recorded, or goes",
-        GROWING,
+        SCALING_UP,
         FLEETS,
         ("A1:", "H1: nobody", "A4: what did not join"),
     ),
@@ -56,7 +56,7 @@ INVARIANTS: Final = (
         "no condemnation breaks the floor or empties a zone",
         LEAVING,
         FLEETS,
-        ("S-A5:", "H4: a removed node", "H7: a doomed machine counts"),
+        ("S-A5:", "H4: a removed node", "H7: an interrupted machine counts"),
     ),
     Invariant("S-A6", "critical pods are never evicted", (), FLEETS, ("S-A6:",)),
     Invariant("S-A8", "each commit is a legal move, and is told", SCALING, FLEETS, ("S-A8:",)),
@@ -66,10 +66,10 @@ INVARIANTS: Final = (
         "no cordon outlives its action; those of others stay",
         LEAVING,
         FLEETS,
-        ("S3:", "A5:", "H7: the cordon of a doomed", "H7: a cordon that a person"),
+        ("S3:", "A5:", "H7: the cordon of an interrupted", "H7: a cordon that a person"),
     ),
-    Invariant("L-A3", "pods that wait and find room bring growth", GROWING, FLEETS, ("L-A3:",)),
-    Invariant("L-A4", "below the floor the fleet grows", GROWING, FLEETS, ("H6:", "L-A4:")),
+    Invariant("L-A3", "pods that wait and find room bring scale-up", SCALING_UP, FLEETS, ("L-A3:",)),
+    Invariant("L-A4", "below the floor the fleet scales up", SCALING_UP, FLEETS, ("H6:", "L-A4:")),
     Invariant("economy", "launches and dollars an hour stay in bounds", (), FLEETS, ("economy:",)),
     Invariant("S-F1", "at most one primary is written down", ("takeover",), TOGETHER, ("S4:", "S5:")),
     Invariant("S-F3", "never two instances serve at once", ("takeover",), TOGETHER, ("H2:",)),
@@ -77,7 +77,7 @@ INVARIANTS: Final = (
     Invariant("S-K2", "shards that nobody may read are said loudly", ("agreement",), TOGETHER, ("S-K2:",)),
     Invariant("L-K1", "every worker ends with the cap that is true", ("agreement",), TOGETHER, ("S9:",)),
     Invariant(
-        "S-A7", "versions only grow; a write has one winner", (), FLEETS, ("S13:", "H8:", "H9:", "S9:")
+        "S-A7", "versions only scale up; a write has one winner", (), FLEETS, ("S13:", "H8:", "H9:", "S9:")
     ),
 )
 

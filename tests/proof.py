@@ -22,7 +22,7 @@ def folder() -> Path:
 
 
 def prove(kind: str, subject: str, **figures: Any) -> None:
-    """Note a figure of this run: `prove("crash", "shrink", schedules=5734)`."""
+    """Note a figure of this run: `prove("crash", "scale-down", schedules=5734)`."""
     folder().mkdir(parents=True, exist_ok=True)
     row = {"kind": kind, "subject": subject, **figures}
     part = folder() / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp"
@@ -122,8 +122,8 @@ def not_caught(proof: dict[str, Any]) -> list[str]:
 
 
 WANTED = {
-    "shrink": (5_000, 20_000),
-    "grow": (5_000, 20_000),
+    "scale-down": (5_000, 20_000),
+    "scale-up": (5_000, 20_000),
     "interruption": (5_000, 20_000),
     "whole": (4_000, 20_000),
     "takeover": (5_000, 1),

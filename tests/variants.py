@@ -48,18 +48,29 @@ def _instead(modules: Mapping[str, ModuleType]) -> Iterator[None]:
         sys.modules.update(shipped)
 
 
-AUTOSCALER = ("fleet", "intend", "answers", "grow", "sweep", "shrink", "interruption", "decide", "workflow")
-"""In the order in which they import each other."""
+AUTOSCALER = {
+    "fleet": "fleet",
+    "launch_plan": "scale_up.launch_plan",
+    "launch_result": "scale_up.launch_result",
+    "scale_up": "scale_up.action",
+    "sweep": "sweep",
+    "scale_down": "scale_down.action",
+    "interruption": "interruption",
+    "decide": "decide",
+    "workflow": "workflow",
+}
+"""What the workflow calls its modules, and where they are: in the order in which they import each other."""
 
 
 def autoscaler_without(changes: Mapping[str, Mapping[str, str]]) -> Any:
-    """The whole workflow, with snippets of its modules replaced: `{"grow": {guard: without}}`."""
+    """The whole workflow, with snippets of its modules replaced: `{"scale_up": {guard: without}}`."""
     assert set(changes) <= set(AUTOSCALER), changes
     built: dict[str, ModuleType] = {}
-    for name in AUTOSCALER:
-        module = f"holdfast.autoscaler.{name}"
-        built[module] = broken(module, changes.get(name, {}), also=built)
-    whole: Any = built["holdfast.autoscaler.workflow"]
-    for name in ("answers", "grow", "shrink", "interruption", "sweep"):
-        setattr(whole, name, built[f"holdfast.autoscaler.{name}"])  # imported from the package, not by name
+    by_name: dict[str, ModuleType] = {}
+    for name, place in AUTOSCALER.items():
+        module = f"holdfast.autoscaler.{place}"
+        by_name[name] = built[module] = broken(module, changes.get(name, {}), also=built)
+    whole: Any = by_name["workflow"]
+    for name in ("launch_result", "scale_up", "scale_down", "interruption", "sweep"):
+        setattr(whole, name, by_name[name])  # imported from their package, not by name
     return whole

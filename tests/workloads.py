@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from holdfast.autoscaler.see import Raw
 from holdfast.autoscaler.settings import Pool, Settings
+from holdfast.autoscaler.snapshot.build import Listings
 from holdfast.cloud import Instance, Market, Shape, State
 from holdfast.cloud.kubernetes import (
     CORDON_FOUND,
@@ -206,12 +206,18 @@ def settings(**said: Any) -> Settings:
     return Settings(**{"pools": (Pool(subnet_ids=tuple(ZONES)),), **said})
 
 
-def raw(*nodes: KubeNode, pods: Sequence[Pod] = (), **said: Any) -> Raw:
+def listings(*nodes: KubeNode, pods: Sequence[Pod] = (), **said: Any) -> Listings:
     """One look at these nodes.  Behind each that names a machine stands one, unless `instances` are given."""
     machines = [
         instance(machine, zone=each.metadata.labels.get("topology.kubernetes.io/zone", ""))
         for each in nodes
         if (machine := instance_id_of(each))
     ]
-    usual = {"me": "req-1", "instances": machines, "settings": settings(), "shapes": SHAPES, "zones": ZONES}
-    return Raw(nodes=nodes, pods=pods, **{**usual, **said})
+    usual = {
+        "owner": "req-1",
+        "instances": machines,
+        "settings": settings(),
+        "shapes": SHAPES,
+        "zones": ZONES,
+    }
+    return Listings(nodes=nodes, pods=pods, **{**usual, **said})

@@ -4,7 +4,7 @@ Everything that arrives is answered and logged.  An exception would make Lambda 
 again, so there is one only where that may help: a notice that came alone and could not be kept.
 What came in a batch is named in `batchItemFailures` instead, and comes again without the others.
 
-Only what an idle tick needs is imported here: a cold start is paid for, and a doomed node waits for it.
+Only what an idle tick needs is imported here: a cold start is paid for, and an interrupted node waits for it.
 """
 
 import logging
@@ -21,7 +21,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.app.autoscaler.wiring import assemble
 from holdfast.autoscaler.report.gauges import gauges
 from holdfast.autoscaler.settings.load import load
-from holdfast.autoscaler.tick import Autoscaler, Ticked
+from holdfast.autoscaler.tick import Autoscaler, TickResult
 from holdfast.kernel import Busy, Clock, Conflict, HoldfastError, Invalid, Unknown
 
 MARGIN_S: Final = 20.0
@@ -67,36 +67,36 @@ class Shell:
                 LOG.error("not understood, and dropped: %s", problem)
             if not parsed.notices and not parsed.scheduled:
                 why = "not understood" if parsed.problems else "nothing to do"
-                return _answer(parsed, Ticked(why, "; ".join(parsed.problems)))
+                return _answer(parsed, TickResult(why, "; ".join(parsed.problems)))
             return self._work(parsed, context.aws_request_id, until_s)
 
-    def _work(self, parsed: Parsed, me: str, until_s: float) -> dict[str, Any]:
+    def _work(self, parsed: Parsed, owner: str, until_s: float) -> dict[str, Any]:
         try:
             self._wired = self._wired or self._wire()
         except HoldfastError as error:
-            ticked, unkept = Ticked(_outcome(error), str(error)), error if parsed.notices else None
+            result, unkept = TickResult(_outcome(error), str(error)), error if parsed.notices else None
         else:
-            ticked = self._wired.tick(me, until_s=until_s, notices=parsed.notices, told=LOG.info)
-            unkept = self._unkept(self._wired, ticked, parsed, until_s)
-            self._measure(self._wired, ticked, me)
-            if ticked.outcome in FAILED:
+            result = self._wired.tick(owner, until_s=until_s, notices=parsed.notices, told=LOG.info)
+            unkept = self._unkept(self._wired, result, parsed, until_s)
+            self._measure(self._wired, result, owner)
+            if result.outcome in FAILED:
                 self._wired = None  # an address or a sign-in may have changed: the next one finds out
-        _log(ticked)
+        _log(result)
         if unkept is not None:
             LOG.error("%d notices could not be kept: %s", len(parsed.notices), unkept)
             if not parsed.batch and _outcome(unkept) == "busy":
                 raise unkept
-        return _answer(parsed, ticked, failed=unkept is not None)
+        return _answer(parsed, result, failed=unkept is not None)
 
     def _unkept(
-        self, wired: Autoscaler, ticked: Ticked, parsed: Parsed, until_s: float
+        self, wired: Autoscaler, result: TickResult, parsed: Parsed, until_s: float
     ) -> HoldfastError | None:
         """Why the notices are not in the inbox; None if they are.
 
         A tick puts them there before anything else, but one that failed may have failed in that.
         To put them again is the same as once, and sooner than any queue would bring them again.
         """
-        if not parsed.notices or ticked.outcome not in FAILED:
+        if not parsed.notices or result.outcome not in FAILED:
             return None
         pause_s = PAUSE_FIRST_S
         while True:
@@ -111,13 +111,13 @@ class Shell:
             except HoldfastError as error:
                 return error
 
-    def _measure(self, wired: Autoscaler, ticked: Ticked, me: str) -> None:
+    def _measure(self, wired: Autoscaler, result: TickResult, owner: str) -> None:
         now_s, own = self._clock.now_s(), {"cluster": wired.settings.cluster_name}
-        worked = float(ticked.outcome not in FAILED)
+        worked = float(result.outcome not in FAILED)
         found: list[metrics.Gauge] = [("holdfast_tick_ok", own, worked, "1 if the tick did its work.")]
-        if ticked.cluster is not None and ticked.sight is not None:
-            found += gauges(ticked.cluster, ticked.sight, wired.settings, now_s)
-        for line in metrics.lines(found, at_s=now_s, beside={"requestId": me}):
+        if result.cluster is not None and result.snapshot is not None:
+            found += gauges(result.cluster, result.snapshot, wired.settings, now_s)
+        for line in metrics.lines(found, at_s=now_s, beside={"requestId": owner}):
             self._write(f"{line}\n")
 
 
@@ -129,24 +129,24 @@ def _outcome(error: HoldfastError) -> str:
     return "busy" if isinstance(error, Busy | Conflict | Unknown) else "refused"
 
 
-def _log(ticked: Ticked) -> None:
-    level = logging.WARNING if ticked.outcome in FAILED else logging.INFO
-    said = f"{ticked.outcome}: {ticked.why}" if ticked.why else ticked.outcome
-    LOG.log(level, said, extra={"outcome": ticked.outcome, "steps": len(ticked.steps)})
-    for problem in ticked.problems:
+def _log(result: TickResult) -> None:
+    level = logging.WARNING if result.outcome in FAILED else logging.INFO
+    said = f"{result.outcome}: {result.why}" if result.why else result.outcome
+    LOG.log(level, said, extra={"outcome": result.outcome, "steps": len(result.steps)})
+    for problem in result.problems:
         LOG.warning(problem)
 
 
-def _answer(parsed: Parsed, ticked: Ticked, *, failed: bool = False) -> dict[str, Any]:
+def _answer(parsed: Parsed, result: TickResult, *, failed: bool = False) -> dict[str, Any]:
     """To a queue nothing but what it knows to read: an answer that it rejects would bring all of it again."""
     if parsed.batch:
         again = parsed.message_ids if failed else ()
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in again]}
     return {
-        "outcome": ticked.outcome,
-        "why": ticked.why,
-        "steps": list(ticked.steps),
-        "problems": [*parsed.problems, *ticked.problems],
+        "outcome": result.outcome,
+        "why": result.why,
+        "steps": list(result.steps),
+        "problems": [*parsed.problems, *result.problems],
     }
 
 

@@ -16,11 +16,11 @@ from holdfast.adapters.sql.sqlite import Database
 from holdfast.app.autoscaler.stores import sqlite_cluster_store
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster
-from holdfast.kernel import Do, Hands, Write, advance
+from holdfast.kernel import Do, DriverPorts, Write, advance
 from tests.deep import cases
 from tests.proof import prove
 from tools.kill_nine.judge import Acknowledged, judge
-from tools.kill_nine.worker import Grow, Reporting, WallClock, Wish, locked_by
+from tools.kill_nine.worker import AddWorkers, Reporting, WallClock, Wish, locked_by
 
 ROOT = Path(__file__).parent.parent.parent
 KILLS = (40, 200)
@@ -60,19 +60,19 @@ def test_commits_that_are_no_transactions_are_caught(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def grown(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
+def scaled_up(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
     """A file that one worker has changed for a while, and what it reported."""
     path, lines = str(tmp_path / "s.db"), list[str]()
     workflow = locked_by("w-1", 60)
     with closing(Database(path)) as database:
-        hands: Hands[Cluster, Wish, Grow] = Hands.on(
+        hands: DriverPorts[Cluster, Wish, AddWorkers] = DriverPorts.on(
             Reporting(sqlite_cluster_store(database), lines.append),
             SUBJECT,
             look=lambda: Wish(uuid.uuid4().hex, 2),
             perform=lambda effect: "w-1",
             clock=WallClock(),
             new_id=lambda: uuid.uuid4().hex,
-            dice=lambda: 1.0,
+            random=lambda: 1.0,
         )
         taken = [type(advance(hands, workflow)) for _ in range(9)]
     assert {Write, Do} <= set(taken)
@@ -81,9 +81,9 @@ def grown(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
     return path, acknowledged, {commit_id for _, _, commit_id in told}
 
 
-def test_an_unharmed_file_is_found_unharmed(grown: tuple[str, list[Acknowledged], set[str]]) -> None:
-    assert len(grown[1]) >= 8
-    assert judge(*grown) == []
+def test_an_unharmed_file_is_found_unharmed(scaled_up: tuple[str, list[Acknowledged], set[str]]) -> None:
+    assert len(scaled_up[1]) >= 8
+    assert judge(*scaled_up) == []
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ def test_an_unharmed_file_is_found_unharmed(grown: tuple[str, list[Acknowledged]
         ("UPDATE events SET kind = 'begun' WHERE version = 2", "cannot happen to"),
     ],
 )
-def test_damage_is_seen(grown: tuple[str, list[Acknowledged], set[str]], damage: str, seen: str) -> None:
-    with closing(sqlite3.connect(grown[0])) as raw:
+def test_damage_is_seen(scaled_up: tuple[str, list[Acknowledged], set[str]], damage: str, seen: str) -> None:
+    with closing(sqlite3.connect(scaled_up[0])) as raw:
         assert raw.execute(damage).rowcount > 0
         raw.commit()
-    assert any(seen in problem for problem in judge(*grown)), judge(*grown)
+    assert any(seen in problem for problem in judge(*scaled_up)), judge(*scaled_up)
 
 
 def overwrite(path: str, at: Callable[[int], int]) -> None:
@@ -120,7 +120,7 @@ def overwrite(path: str, at: Callable[[int], int]) -> None:
 
 @pytest.mark.parametrize("at", [lambda size: 100, lambda size: size - 4096], ids=["first page", "last page"])
 def test_overwritten_pages_are_seen(
-    grown: tuple[str, list[Acknowledged], set[str]], at: Callable[[int], int]
+    scaled_up: tuple[str, list[Acknowledged], set[str]], at: Callable[[int], int]
 ) -> None:
-    overwrite(grown[0], at)
-    assert judge(*grown)
+    overwrite(scaled_up[0], at)
+    assert judge(*scaled_up)

@@ -9,11 +9,11 @@ from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cloud import Market, Notice, Offering, State
 from holdfast.cloud.kubernetes import KubeNode
-from holdfast.sim.cloud import Manners
+from holdfast.sim.ec2.cloud import Manners
+from holdfast.sim.ec2.machine import Machine
+from holdfast.sim.kubernetes.pods import Owned, SimNode, SimPod, Workload
 from holdfast.sim.limits import ItemLimits
-from holdfast.sim.machine import Machine
 from holdfast.sim.memory import MemoryItems
-from holdfast.sim.pods import Owned, SimNode, SimPod, Workload
 from holdfast.sim.scenarios.scaling import SUBNETS, TYPES, Scaling
 from holdfast.sim.scenarios.scaling_judge import Judge
 from holdfast.sim.world import World
@@ -140,9 +140,9 @@ class Storm:
 def over_eventbridge(storm: Storm, machine: Machine) -> None:
     """One invocation a notice; every fifth arrives twice."""
     notice = storm.cloud.notice(machine)
-    dice = storm.world.random
-    for _ in range(1 + (dice.random() < 0.2)):
-        storm.world.after(dice.uniform(0.1, 4), storm.scaling.invoke, notice)
+    random = storm.world.random
+    for _ in range(1 + (random.random() < 0.2)):
+        storm.world.after(random.uniform(0.1, 4), storm.scaling.invoke, notice)
 
 
 class Queue:
@@ -154,11 +154,11 @@ class Queue:
 
     def __call__(self, storm: Storm, machine: Machine) -> None:
         notice = storm.cloud.notice(machine)
-        dice = storm.world.random
-        self.messages += [notice] * (1 + (dice.random() < 0.2))
+        random = storm.world.random
+        self.messages += [notice] * (1 + (random.random() < 0.2))
         if not self.polling:
             self.polling = True
-            storm.world.after(dice.uniform(0.2, 2), self._poll, storm)
+            storm.world.after(random.uniform(0.2, 2), self._poll, storm)
 
     def _poll(self, storm: Storm) -> None:
         self.polling = False

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.sim.machine import Machine
+from holdfast.sim.ec2.machine import Machine
 from tests.deep import DEEP
 from tests.proof import prove
 from tests.sim.storm import Queue, Storm, over_eventbridge
@@ -36,11 +36,11 @@ def everybody_was_served(storm: Storm, replacements: int | None = None) -> None:
     assert set(storm.judge.cordoned) == victims, "nobody else was cordoned"
     assert set(storm.judge.cordoned.values()) == {1}, "none was touched twice"
     assert set(storm.judge.asked.values()) == {1}, "no pod was asked to leave twice"
-    assert told(storm, "doomed") == told(storm, "drained") == Counter(victims), "each was told of once"
+    assert told(storm, "interrupted") == told(storm, "drained") == Counter(victims), "each was told of once"
     assert not storm.touched_strangers()
     assert not storm.judge.accidents, storm.judge.accidents[:5]
     assert not storm.cluster.waiting, "every pod runs again"
-    assert not storm.scaling.record.doomed
+    assert not storm.scaling.record.interrupted
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -70,17 +70,18 @@ def test_only_those_that_the_fleet_needs_are_replaced() -> None:
 
 
 SHELLS: dict[str, tuple[str, dict[str, str], str, int]] = {
-    "A6: whether a doomed node is replaced is decided anew by whoever comes": (
+    "A6: whether an interrupted node is replaced is decided anew by whoever comes": (
         "interruption",
-        {"if not doom.replacement and (doom.kind": "if (doom.kind"},
+        {"if not affected.replacement and (affected.kind": "if (affected.kind"},
         "one replacement each",
         10,
     ),
     "H11: one commit for each notice": (
         "interruption",
         {
-            "if len(events) == EVENTS_MAX:\n            break\n    return Write(replace(cluster, doomed=": (
-                "if len(events) == 1:\n            break\n    return Write(replace(cluster, doomed="
+            "if len(events) == EVENTS_MAX:\n            break\n"
+            "    return Write(replace(cluster, interrupted=": (
+                "if len(events) == 1:\n            break\n    return Write(replace(cluster, interrupted="
             )
         },
         "all were empty when they died|each was told of once",

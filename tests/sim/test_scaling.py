@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from holdfast.cloud import Market
-from holdfast.sim.machine import Ending
+from holdfast.sim.ec2.machine import Ending
 from holdfast.sim.scenarios.scaling import SETTINGS, Scaling
 from holdfast.sim.world import START_S
 from tests.deep import DEEP
@@ -16,8 +16,8 @@ HOURS = 24
 DAYS = ((0, 1), (2, 3), (4, 5), (7, 8), (6, 9, 10, 11))
 SHIFT = pytest.param((1,), 8, id="a shift")
 """Seeds that are lived one after the other, so that in each of these everything befalls somebody."""
-PHASES = ("idle", "intended", "joining", "planned", "doomed")
-KINDS = ("completeScaleUp", "completeScaleDown", "doomed", "drained", "condemned", "launchRefused")
+PHASES = ("idle", "intended", "joining", "planned", "interrupted")
+KINDS = ("completeScaleUp", "completeScaleDown", "interrupted", "drained", "terminating", "launchRefused")
 DEATHS_MIN = 3
 
 

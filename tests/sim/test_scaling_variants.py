@@ -22,7 +22,7 @@ class Variant(NamedTuple):
 
 VARIANTS = {
     "H1: nobody looks for what a late launch brought": Variant(
-        "workflow", "        sweep.claim(cluster, sight, settings, now_s),\n", "", "S-A3", 13
+        "workflow", "        sweep.claim(cluster, snapshot, settings, now_s),\n", "", "S-A3", 13
     ),
     "H1: a node takes pods though no record names its machine, in the simulated fleet": Variant(
         "sweep",
@@ -39,21 +39,21 @@ VARIANTS = {
         4,
     ),
     "H7: a cordon that a person made is lifted with ours": Variant(
-        "carry_out",
+        "execute",
         "still = node.spec.unschedulable if found else False",
         "still = False",
         "L-A2",
         14,
     ),
     "A4: what never joins is waited for": Variant(
-        "grow",
+        "scale-up",
         "elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):",
         "elif late_s > 10**9:",
         "L-A1",
         7,
     ),
     "S-A6: nobody asks what must stay once a drain has begun": Variant(
-        "carry_out",
+        "execute",
         "        blocked_by = self._blocker(pods, begun=begun)\n",
         '        blocked_by = ""\n',
         "S-A6",

@@ -9,8 +9,8 @@ from holdfast.autoscaler.settings import Pool
 from holdfast.cloud import Market, NoticeKind, Offering, State
 from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import Busy
-from holdfast.sim.cloud import LISTED_AFTER_DEATH_S, NOTICE_S, Manners, SimCloud
-from holdfast.sim.machine import Ending, Machine
+from holdfast.sim.ec2.cloud import LISTED_AFTER_DEATH_S, NOTICE_S, Manners, SimCloud
+from holdfast.sim.ec2.machine import Ending, Machine
 from holdfast.sim.world import World
 
 SUBNETS = {"subnet-a": "a", "subnet-b": "b"}

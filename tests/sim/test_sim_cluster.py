@@ -1,4 +1,4 @@
-"""The simulated cluster does what draining and growing meet in a real one."""
+"""The simulated cluster does what draining and scaling up meet in a real one."""
 
 import msgspec
 import pytest
@@ -6,9 +6,9 @@ import pytest
 from holdfast.cloud import Market, Offering, State
 from holdfast.cloud.kubernetes import JOINING_TAINT, Eviction, KubeNode, Taint, instance_id_of
 from holdfast.kernel import Conflict
-from holdfast.sim.cluster import GIVEN_UP_S, SILENT_S, SimKubernetes
-from holdfast.sim.machine import Ending, Machine
-from holdfast.sim.pods import BudgetRule, Owned, SimNode, Workload
+from holdfast.sim.ec2.machine import Ending, Machine
+from holdfast.sim.kubernetes.cluster import GIVEN_UP_S, SILENT_S, SimKubernetes
+from holdfast.sim.kubernetes.pods import BudgetRule, Owned, SimNode, Workload
 from holdfast.sim.world import World
 
 

@@ -9,13 +9,13 @@ PACKAGE = "holdfast.autoscaler"
 
 
 def shell_without(part: str, changes: Mapping[str, str]) -> Any:
-    """`Autoscaler` that works with this variant of `part`: tick, carry_out, workflow, or one of its parts.
+    """`Autoscaler` that works with this variant of `part`: tick, execute, workflow, or one of its parts.
 
     `workflow` imports its parts as names of their package, so the variant takes the name's place.
     """
     if part == "tick":
         return broken(f"{PACKAGE}.tick", changes).Autoscaler
-    if part in ("carry_out", "workflow"):
+    if part in ("execute", "workflow"):
         used = {f"{PACKAGE}.{part}": broken(f"{PACKAGE}.{part}", changes)}
     else:
         whole = broken(f"{PACKAGE}.workflow", {})

@@ -10,8 +10,8 @@ import yaml
 from holdfast.adapters.aws import ssm
 from holdfast.adapters.aws.ec2 import calls as ec2
 from holdfast.adapters.kubernetes.calls import CALLS, MANIFEST, REVIEW_ACCESS
+from tests.deploy.sam_template import properties
 from tests.tidy.repository import ROOT, assert_none, nodes, python, tree
-from tests.unit.sam_template import properties
 from tools import aws_calls
 
 ADAPTERS = "src/holdfast/adapters"

@@ -90,11 +90,17 @@ def test_every_known_defect_has_its_guard() -> None:
 @pytest.mark.parametrize(
     ("symbol", "test"),
     [
-        ("`holdfast.autoscaler.grow.nothing_of_the_kind`", "`tests/unit/test_thrift.py`"),
-        ("`holdfast.autoscaler.no_such_module.begin`", "`tests/unit/test_thrift.py`"),
-        ("`holdfast.autoscaler.grow.begin`", "`tests/unit/test_thrift.py::test_nothing_of_the_kind`"),
-        ("`holdfast.autoscaler.grow.begin`", "`tests/unit/test_no_such_file.py`"),
-        ("words", "`tests/unit/test_thrift.py`"),
+        (
+            "`holdfast.autoscaler.scale_up.action.nothing_of_the_kind`",
+            "`tests/autoscaler/unit/tick/test_lock.py`",
+        ),
+        ("`holdfast.autoscaler.no_such_module.begin`", "`tests/autoscaler/unit/tick/test_lock.py`"),
+        (
+            "`holdfast.autoscaler.scale_up.action.begin`",
+            "`tests/autoscaler/unit/tick/test_lock.py::test_nothing_of_the_kind`",
+        ),
+        ("`holdfast.autoscaler.scale_up.action.begin`", "`tests/unit/test_no_such_file.py`"),
+        ("words", "`tests/autoscaler/unit/tick/test_lock.py`"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_a_fault(symbol: str, test: str) -> None:

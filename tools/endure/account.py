@@ -14,7 +14,7 @@ LOOKED_S = 5.0
 
 def launches_are_recorded(books: Books) -> Iterator[str]:
     """No machine that nobody knows of, and none that is only imagined."""
-    excused = {event.about for event in books.about("adopted", "condemned")}
+    excused = {event.about for event in books.about("adopted", "terminating")}
     for instance_id in books.machines.keys() - books.recorded - excused:
         yield f"{instance_id} was launched, and no event tells of it"
     for instance_id in books.recorded - books.machines.keys():
@@ -23,7 +23,7 @@ def launches_are_recorded(books: Books) -> Iterator[str]:
 
 def ends_are_condemned(books: Books) -> Iterator[str]:
     """Nothing is ended that was not condemned before, and nothing condemned lives on."""
-    condemned = books.since("condemned")
+    condemned = books.since("terminating")
     for machine in books.machines.values():
         if machine.ended_by_us and condemned.get(machine.instance_id, NEVER_S) > machine.ended_s:
             yield f"{machine.instance_id} was ended, and had not been condemned"
@@ -34,9 +34,9 @@ def ends_are_condemned(books: Books) -> Iterator[str]:
 
 
 def floors_are_kept(books: Books, floor: int) -> Iterator[str]:
-    """At each removal enough others served, in its own zone too.  What the cloud took is not our doing."""
-    doomed, condemned = books.since("doomed"), books.since("condemned")
-    for event in books.about("condemned"):
+    """At each scale-down enough others served, in its own zone too.  What the cloud took is not our doing."""
+    interrupted, condemned = books.since("interrupted"), books.since("terminating")
+    for event in books.about("terminating"):
         if "left" not in event.numbers:
             continue  # it never served
         now_s, leaving = event.at_s, books.machines[event.about]
@@ -45,7 +45,7 @@ def floors_are_kept(books: Books, floor: int) -> Iterator[str]:
             for machine in books.machines.values()
             if machine is not leaving
             and (machine.serves_at(now_s) or machine.serves_at(now_s - LOOKED_S))
-            and doomed.get(machine.instance_id, NEVER_S) > now_s
+            and interrupted.get(machine.instance_id, NEVER_S) > now_s
             and condemned.get(machine.instance_id, NEVER_S) > now_s
         ]
         if len(others) < floor:
@@ -75,8 +75,8 @@ def log_is_whole(logged: Sequence[Logged], version: int) -> Iterator[str]:
 
 
 def warnings_are_heard(books: Books) -> Iterator[str]:
-    """Whoever the cloud takes back is known to be doomed, or was leaving anyway."""
-    known = {*books.since("doomed"), *books.since("condemned")}
+    """Whoever the cloud takes back is known to be interrupted, or was leaving anyway."""
+    known = {*books.since("interrupted"), *books.since("terminating")}
     for machine in books.machines.values():
         if machine.warned_s != NEVER_S and machine.instance_id not in known:
             yield f"{machine.instance_id} was to be taken back, and nobody heard it"

@@ -1,4 +1,4 @@
-"""Whether a shrink keeps the disruption budget: judged at every look, where it can be judged at all."""
+"""Whether a scale-down keeps the disruption budget: judged at every look, where it can be judged at all."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

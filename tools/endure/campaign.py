@@ -31,7 +31,7 @@ ROUND_TIMEOUT_S = 900.0
 """For what never comes; a slow machine is only slow."""
 WARNING_S = 25.0
 BUDGET_SEEN = 2
-"""So often the budget is looked at in a shrink before the cloud takes a worker back."""
+"""So often the budget is looked at in a scale-down before the cloud takes a worker back."""
 
 QUOTA = {
     Phase.IDLE: 1,
@@ -39,7 +39,7 @@ QUOTA = {
     Phase.JOINING: 6,
     Phase.DRAINING: 6,
     Phase.TERMINATING: 4,
-    Phase.DOOMED: 3,
+    Phase.TO_BE_RECLAIMED: 3,
     Phase.DYING: 1,
 }
 
@@ -50,7 +50,7 @@ Tell = Callable[[str], None]
 class Campaign:
     ground: Ground
     shell: Shell
-    dice: Random
+    random: Random
     tell: Tell = lambda line: None
     quota: dict[Phase, int] = field(default_factory=lambda: dict(QUOTA))
     problems: list[str] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Campaign:
         self._ledger = Ledger(self.ground.site.ec2, self.ground.store, CLUSTER)
         # It reads the cloud's log by itself: it lives in another thread.
         log = Ledger(self.ground.site.ec2, self.ground.store, CLUSTER)
-        self.hunt = Hunt(self.ground.store, self.shell, self.dice, self.quota, log.calls)
+        self.hunt = Hunt(self.ground.store, self.shell, self.random, self.quota, log.calls)
         self.courier = Courier(self.ground.site.ec2, self.shell)
 
     @property
@@ -100,7 +100,7 @@ class Campaign:
         seen = self.budget.seen
         self._drive(
             lambda record: phase_of(record) is Phase.DRAINING and self.budget.seen - seen >= BUDGET_SEEN,
-            "the fleet shrinks under its budget",
+            "the fleet scales down under its budget",
         )
         self._warn_one()
         self._drive(lambda record: self._is_low(record), f"{FLOOR} workers are left")
@@ -131,12 +131,12 @@ class Campaign:
         """What must hold at every moment, and cannot be read from a log afterwards."""
         self.most_workers = max(self.most_workers, record.worker_count)
         # Pods of a machine that dies are moved whatever a budget says.
-        shrinks = record.scale_down is not None and not record.doomed
-        if self.budget.is_broken(lambda: self.ground.load.budget_kept(FEW), counts=shrinks):
+        scales_down = record.scale_down is not None and not record.interrupted
+        if self.budget.is_broken(lambda: self.ground.load.budget_kept(FEW), counts=scales_down):
             self.problems.append(f"round {self.rounds}: fewer pods are healthy than the budget demands")
 
     def _is_at_rest(self, record: Cluster, pods: int) -> bool:
-        if phase_of(record) is not Phase.IDLE or record.doomed or record.strays:
+        if phase_of(record) is not Phase.IDLE or record.interrupted or record.strays:
             return False
         return self.ground.load.running() == pods and not [*self._restless()]
 
@@ -165,7 +165,7 @@ class Campaign:
         record = self.ground.store.read(SUBJECT).value
         leaving = {t.instance_id for t in record.scale_down.targets} if record.scale_down else set[str]()
         leaving |= {one.instance_id for one in record.condemned}
-        victim = self.dice.choice(sorted(set(self.books().alive) - leaving))
+        victim = self.random.choice(sorted(set(self.books().alive) - leaving))
         self.ground.site.ec2.interrupt(victim, in_s=WARNING_S)
         self.warned += 1
 

@@ -22,7 +22,7 @@ LONGEST_S = {
     Phase.JOINING: 4.0,
     Phase.DRAINING: 4.0,
     Phase.TERMINATING: 0.4,
-    Phase.DOOMED: 0.4,
+    Phase.TO_BE_RECLAIMED: 0.4,
     Phase.DYING: 0.2,
 }
 """How far into a phase the first kill may come.  Some are over in a moment, unless somebody dies in them."""
@@ -43,7 +43,7 @@ class Hunt:
 
     store: ClusterStore
     shell: Shell
-    dice: Random
+    random: Random
     quota: dict[Phase, int]
     calls: Callable[[], int]
     """How many changing calls the cloud has carried out so far."""
@@ -108,9 +108,9 @@ class Hunt:
         again = phase is self._last
         longest_s = AGAIN_S if again else LONGEST_S[phase]
         self._last = self._last if again else None
-        self._awake = self.dice.random() < AWAKE
-        self._aimed_at, self._due_s = phase, time.monotonic() + self.dice.uniform(0, longest_s)
-        waits = self.left[phase] > 0 and phase in AT_THE_CALL and self.dice.random() < 0.5
+        self._awake = self.random.random() < AWAKE
+        self._aimed_at, self._due_s = phase, time.monotonic() + self.random.uniform(0, longest_s)
+        waits = self.left[phase] > 0 and phase in AT_THE_CALL and self.random.random() < 0.5
         self._calls = self.calls() if waits else None
 
     def _kill(self, version: int) -> None:

@@ -14,7 +14,7 @@ BUDGETS = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets"
 CPU_REQUEST = "78m"
 """25 of them fill a worker of two processors."""
 CPU_USED = "10m"
-"""They are quiet: what makes the fleet grow is that they find no place."""
+"""They are quiet: what makes the fleet scale up is that they find no place."""
 UNAVAILABLE_MAX = 8
 
 

@@ -12,20 +12,20 @@ class Phase(StrEnum):
     JOINING = "scale-up joining"
     DRAINING = "scale-down DRAINING"
     TERMINATING = "scale-down TERMINATING"
-    DOOMED = "doomed"
+    TO_BE_RECLAIMED = "interrupted"
     """The cloud takes a machine back, and there is still something to do about it."""
-    DYING = "condemned"
+    DYING = "terminating"
     """No action is open, and a condemned machine is not gone yet."""
 
 
-HUNTED = (Phase.INTENDED, Phase.JOINING, Phase.DRAINING, Phase.TERMINATING, Phase.DOOMED)
+HUNTED = (Phase.INTENDED, Phase.JOINING, Phase.DRAINING, Phase.TERMINATING, Phase.TO_BE_RECLAIMED)
 """Those in which something is half done."""
 
 
 def phase_of(cluster: Cluster) -> Phase:
     """The most urgent of them, if there are several."""
-    if any(not doom.drained or not doom.replacement for doom in cluster.doomed):
-        return Phase.DOOMED
+    if any(not affected.drained or not affected.replacement for affected in cluster.interrupted):
+        return Phase.TO_BE_RECLAIMED
     if cluster.scale_up is not None:
         return Phase.INTENDED if cluster.scale_up.intended else Phase.JOINING
     if cluster.scale_down is not None:

@@ -65,7 +65,7 @@ class Hunt:
     all_at_once: int = 0
 
     def __post_init__(self) -> None:
-        self._dice, self._births = Random(self.seed), 0
+        self._random, self._births = Random(self.seed), 0
         self._selector = selectors.DefaultSelector()
 
     def run(self, kills: int) -> list[str]:
@@ -90,13 +90,13 @@ class Hunt:
         """Wait until commits flow; then kill one, or now and then all."""
         before = len(self.acknowledged)
         self._listen_until(lambda: len(self.acknowledged) > before, "a commit after the last kill")
-        self._listen(self._dice.uniform(0, APART_MAX_S))
-        victims = [self.lives[self._dice.choice(self.names)]]
-        if left >= len(self.names) and self._dice.random() < ALL_AT_ONCE_SHARE:
+        self._listen(self._random.uniform(0, APART_MAX_S))
+        victims = [self.lives[self._random.choice(self.names)]]
+        if left >= len(self.names) and self._random.random() < ALL_AT_ONCE_SHARE:
             victims, self.all_at_once = list(self.lives.values()), self.all_at_once + 1
-        elif self._dice.random() < INTO_COMMIT_SHARE:
+        elif self._random.random() < INTO_COMMIT_SHARE:
             self._until_it_begins(victims[0])
-            time.sleep(self._dice.uniform(0, INTO_COMMIT_MAX_S))
+            time.sleep(self._random.uniform(0, INTO_COMMIT_MAX_S))
         for victim in victims:
             os.kill(victim.pid, signal.SIGKILL)
         for victim in victims:

@@ -1,4 +1,4 @@
-"""One of the workers: it grows the fleet step by step, hands over, and sometimes ignores the lock.
+"""One of the workers: it scales up the fleet step by step, hands over, and sometimes ignores the lock.
 
 It runs the shipped driver on the shipped store.  The fleet exists only in the record, so
 the events of the record tell all that ever happened to it.
@@ -15,7 +15,7 @@ from typing import Final
 
 from holdfast.adapters.sql.sqlite import Database
 from holdfast.app.autoscaler.stores import sqlite_cluster_store
-from holdfast.autoscaler import thrift
+from holdfast.autoscaler import lock
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster, ScaleUp
 from holdfast.kernel import (
@@ -24,8 +24,8 @@ from holdfast.kernel import (
     Conflict,
     Do,
     Done,
+    DriverPorts,
     Event,
-    Hands,
     Happened,
     Lock,
     Outcome,
@@ -56,27 +56,27 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Grow:
+class AddWorkers:
     """Fence (a): the action id."""
 
     action_id: str
 
 
-def step(cluster: Cluster, wish: Wish, now_s: float) -> Write[Cluster] | Do[Grow] | Wait | Done:
+def step(cluster: Cluster, wish: Wish, now_s: float) -> Write[Cluster] | Do[AddWorkers] | Wait | Done:
     if cluster.scale_up is not None:
-        return Do((Grow(cluster.scale_up.action_id),))
+        return Do((AddWorkers(cluster.scale_up.action_id),))
     up = ScaleUp(wish.action_id, int(now_s), wish.add)
     numbers = {"requested": up.requested, "started_s": up.started_s}
     return Write(replace(cluster, scale_up=up), (Event("begun", now_s, about=up.action_id, numbers=numbers),))
 
 
-def settle(cluster: Cluster, effect: Grow, outcome: Outcome, now_s: float) -> Write[Cluster] | None:
+def settle(cluster: Cluster, effect: AddWorkers, outcome: Outcome, now_s: float) -> Write[Cluster] | None:
     """Count what was added, and give the lock to the one that the effect's answer names."""
     up = cluster.scale_up
     if up is None or up.action_id != effect.action_id or not isinstance(outcome, Happened):
         return None
     lock = Lock(str(outcome.answer), now_s + LOCK_TTL_S) if outcome.answer else FREE
-    grown = replace(
+    scaled_up = replace(
         cluster,
         scale_up=None,
         worker_count=cluster.worker_count + up.requested,
@@ -85,23 +85,23 @@ def settle(cluster: Cluster, effect: Grow, outcome: Outcome, now_s: float) -> Wr
     )
     numbers = {
         "added": up.requested,
-        "worker_count": grown.worker_count,
-        "last_scale_s": grown.last_scale_s,
+        "worker_count": scaled_up.worker_count,
+        "last_scale_s": scaled_up.last_scale_s,
     }
     finished = Event("finished", now_s, about=up.action_id, numbers=numbers)
     handed_over = Event("handedOver", now_s, about=lock.owner, numbers={"until_s": lock.until_s})
-    return Write(grown, (finished, handed_over))
+    return Write(scaled_up, (finished, handed_over))
 
 
-def locked_by(owner: str, ttl_s: float) -> Workflow[Cluster, Wish, Grow]:
+def locked_by(owner: str, ttl_s: float) -> Workflow[Cluster, Wish, AddWorkers]:
     """The same workflow, but its effects wait for the lock, as those of the autoscaler do."""
 
-    def locked(cluster: Cluster, wish: Wish, now_s: float) -> Write[Cluster] | Do[Grow] | Wait | Done:
-        if thrift.is_held(cluster, owner, now_s, ttl_s=ttl_s, urgent=False):
+    def locked(cluster: Cluster, wish: Wish, now_s: float) -> Write[Cluster] | Do[AddWorkers] | Wait | Done:
+        if lock.is_held(cluster, owner, now_s, ttl_s=ttl_s, urgent=False):
             return Wait(cluster.lock.until_s, f"{cluster.lock.owner} is at work on it")
         ahead = step(cluster, wish, now_s)
         fresh = cluster.lock.owner == owner and cluster.lock.until_s - now_s > ttl_s / 2
-        return ahead if fresh or not isinstance(ahead, Do) else thrift.take(cluster, owner, now_s, ttl_s)
+        return ahead if fresh or not isinstance(ahead, Do) else lock.take(cluster, owner, now_s, ttl_s)
 
     return Workflow(locked, settle)
 
@@ -111,7 +111,7 @@ class Reporting:
 
     def __init__(self, store: Repository[Cluster], report: Report) -> None:
         self._store, self._report = store, report
-        self.read, self.whose, self.events = store.read, store.whose, store.events
+        self.read, self.commit_id_at, self.events = store.read, store.commit_id_at, store.events
 
     def commit(
         self, subject: str, found: Versioned[Cluster], write: Write[Cluster], commit_id: str
@@ -138,26 +138,26 @@ def work(name: str, others: list[str], path: str, pipe: int, seed: str) -> None:
     """Take turns until SIGTERM; the lock is handed to one of the others."""
     asked_to_stop: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: asked_to_stop.append(number))
-    dice = Random(seed)
+    random = Random(seed)
 
     def report(line: str) -> None:
         os.write(pipe, f"{line}\n".encode())  # one write of a short line is never torn
 
     store = sqlite_cluster_store(_opened(path, report))
-    hands: Hands[Cluster, Wish, Grow] = Hands.on(
+    hands: DriverPorts[Cluster, Wish, AddWorkers] = DriverPorts.on(
         Reporting(store, report),
         SUBJECT,
-        look=lambda: Wish(f"{int(time.time())}-{uuid.uuid4().hex[:12]}", dice.randint(1, 3)),
-        perform=lambda effect: dice.choice(others or [name]) if dice.random() < HAND_OVER_SHARE else "",
+        look=lambda: Wish(f"{int(time.time())}-{uuid.uuid4().hex[:12]}", random.randint(1, 3)),
+        perform=lambda effect: random.choice(others or [name]) if random.random() < HAND_OVER_SHARE else "",
         clock=WallClock(),
         new_id=lambda: uuid.uuid4().hex,
-        dice=lambda: 1.0,
+        random=lambda: 1.0,
     )
-    careless: Workflow[Cluster, Wish, Grow] = Workflow(step, settle)
+    careless: Workflow[Cluster, Wish, AddWorkers] = Workflow(step, settle)
     locked = locked_by(name, LOCK_TTL_S)
     while not asked_to_stop:
         try:
-            ahead = advance(hands, careless if dice.random() < WITHOUT_LOCK_SHARE else locked)
+            ahead = advance(hands, careless if random.random() < WITHOUT_LOCK_SHARE else locked)
         except (Conflict, Busy, Unknown):
             continue
         if isinstance(ahead, Wait):

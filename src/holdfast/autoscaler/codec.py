@@ -8,7 +8,7 @@ from holdfast.autoscaler.record import (
     Cluster,
     Condemned,
     Cordon,
-    Doomed,
+    Interrupted,
     Launch,
     LaunchStatus,
     Missing,
@@ -57,7 +57,9 @@ ATTRIBUTES = (
     Attribute("scaleUpLostInstanceIds", Kind.TEXTS),
     Attribute("scaleUpReason", Kind.TEXT),
     Attribute("condemnedInstances", Kind.ROWS, columns=("action", "reason", "at")),
-    Attribute("doomedInstances", Kind.ROWS, columns=("kind", "at", "deadline", "replacement", "drained")),
+    Attribute(
+        "interruptedInstances", Kind.ROWS, columns=("kind", "at", "deadline", "replacement", "drained")
+    ),
     Attribute("recentInstances", Kind.ROWS, columns=("pool", "zone", "at")),
     Attribute("missingInstances", Kind.ROWS, columns=("since",)),
     Attribute("unavailableOfferings", Kind.ROWS, columns=("until", "reason")),
@@ -144,7 +146,7 @@ def _memory(cluster: Cluster) -> dict[str, Value]:
             c.instance_id: {"action": c.action_id, "reason": c.reason, "at": c.at_s}
             for c in cluster.condemned
         },
-        "doomedInstances": {
+        "interruptedInstances": {
             d.instance_id: {
                 "kind": d.kind.value,
                 "at": d.at_s,
@@ -152,7 +154,7 @@ def _memory(cluster: Cluster) -> dict[str, Value]:
                 "replacement": d.replacement,
                 "drained": int(d.drained),
             }
-            for d in cluster.doomed
+            for d in cluster.interrupted
         },
         "recentInstances": {
             r.instance_id: {"pool": r.pool, "zone": r.zone, "at": r.at_s} for r in cluster.recent
@@ -238,8 +240,8 @@ def _remembered(found: Mapping[str, Any]) -> dict[str, Any]:
         return table.items()
 
     return {
-        "doomed": tuple(
-            Doomed(
+        "interrupted": tuple(
+            Interrupted(
                 i,
                 NoticeKind(row["kind"]),
                 int(row["at"]),
@@ -247,7 +249,7 @@ def _remembered(found: Mapping[str, Any]) -> dict[str, Any]:
                 row["replacement"],
                 bool(row["drained"]),
             )
-            for i, row in rows("doomedInstances")
+            for i, row in rows("interruptedInstances")
         ),
         "recent": tuple(
             Recent(i, row["pool"], row["zone"], int(row["at"])) for i, row in rows("recentInstances")
@@ -344,5 +346,5 @@ CODEC: Codec[Cluster] = Codec(
     first=Cluster(),
     encode=encode,
     decode=decode,
-    stated=("scalingInProgress", "scaleUpActionId", "scaleDownActionId"),
+    guarded_attributes=("scalingInProgress", "scaleUpActionId", "scaleDownActionId"),
 )

@@ -1,9 +1,9 @@
-"""Whether to grow, to shrink or to hold, and why.
+"""Whether to scale up, to scale down or to hold, and why.
 
 Rule 1: no data is not zero.  What could not be measured holds, with the reason.
-Rule 2: below the floor the fleet grows without any cool-down.  Only the back-off after failed
-        growths delays that, because a launch storm repairs nothing.
-Rule 3: pods that no template of ours could run are nobody's reason to grow.
+Rule 2: below the floor the fleet scales up without any cool-down.  Only the back-off after failed
+        scale-ups delays that, because a launch storm repairs nothing.
+Rule 3: pods that no template of ours could run are nobody's reason to scale up.
 Rule 4: an operator who pauses stops what would begin, never what repairs.
 """
 
@@ -12,10 +12,10 @@ from typing import ClassVar
 
 from holdfast.autoscaler.fleet import on_its_way, serving, size, size_of_pool
 from holdfast.autoscaler.interruption import unanswered
+from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Need, Sight
-from holdfast.autoscaler.steering import is_paused
+from holdfast.autoscaler.snapshot import Need, Snapshot
 from holdfast.kernel import Event, Write
 
 
@@ -26,111 +26,111 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class Grow:
-    word: ClassVar = "grow"
+class AddWorkers:
+    word: ClassVar = "scale-up"
     needs: tuple[Need, ...]
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Shrink:
-    word: ClassVar = "shrink"
+class RemoveWorkers:
+    word: ClassVar = "scale-down"
     why: str
 
 
-Decision = Hold | Grow | Shrink
+Decision = Hold | AddWorkers | RemoveWorkers
 
 
-def decide(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Decision:
-    missing = below_floor(cluster, sight, settings)
+def decide(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:
+    missing = below_floor(cluster, snapshot, settings)
     if missing:
-        return _unless_backing_off(Grow(missing, "below the floor"), cluster, now_s)
+        return _unless_backing_off(AddWorkers(missing, "below the floor"), cluster, now_s)
     if is_paused(cluster, now_s):
         return Hold(f"paused: {cluster.paused_why}" if cluster.paused_why else "paused")
-    growth = _growth(cluster, sight, settings, now_s)
-    if growth is not None:
-        return growth
-    return _shrinking(cluster, sight, settings, now_s)
+    scale_up = _scale_up(cluster, snapshot, settings, now_s)
+    if scale_up is not None:
+        return scale_up
+    return _scaling_down(cluster, snapshot, settings, now_s)
 
 
-def below_floor(cluster: Cluster, sight: Sight, settings: Settings) -> tuple[Need, ...]:
+def below_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings) -> tuple[Need, ...]:
     """What is missing to the least number of workers, by pool."""
     needs = [
         Need(pool.name, pool.min_workers - there, "below the pool's floor")
         for pool in settings.pools
-        if (there := size_of_pool(cluster, sight, pool.name)) < pool.min_workers
+        if (there := size_of_pool(cluster, snapshot, pool.name)) < pool.min_workers
     ]
-    missing = settings.min_workers - size(cluster, sight) - sum(need.count for need in needs)
+    missing = settings.min_workers - size(cluster, snapshot) - sum(need.count for need in needs)
     if missing > 0:
         needs.append(Need(settings.pools[0].name, missing, "below the floor"))
     return tuple(needs)
 
 
-def _growth(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Decision | None:
-    if sight.pending:
+def _scale_up(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision | None:
+    if snapshot.pending:
         # Without a stamp they have only just been seen; the stamp is written with this Hold.
         waited_s = _since(cluster.pending_since_s or now_s, now_s)
         if waited_s < settings.pending_up_s:
             return Hold(f"pods are pending, for less than {settings.pending_up_s} s so far")
-        needs = sight.needs(on_its_way(cluster, sight))
+        needs = snapshot.needs(on_its_way(cluster, snapshot))
         if not needs:
             return Hold("what is on its way will take the pending pods")
-        return _within_bounds(Grow(needs, "pods are pending"), cluster, sight, settings, now_s)
-    if sight.load.cpu is not None and sight.load.cpu > settings.cpu_up:
-        if on_its_way(cluster, sight):
+        return _within_bounds(AddWorkers(needs, "pods are pending"), cluster, snapshot, settings, now_s)
+    if snapshot.load.cpu is not None and snapshot.load.cpu > settings.cpu_up:
+        if on_its_way(cluster, snapshot):
             return Hold("busy, and another worker is on its way")
         one = Need(settings.pools[0].name, 1, "busy")
-        return _within_bounds(Grow((one,), "the workers are busy"), cluster, sight, settings, now_s)
+        return _within_bounds(AddWorkers((one,), "the workers are busy"), cluster, snapshot, settings, now_s)
     return None
 
 
 def _within_bounds(
-    growth: Grow, cluster: Cluster, sight: Sight, settings: Settings, now_s: float
-) -> Grow | Hold:
+    scale_up: AddWorkers, cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
+) -> AddWorkers | Hold:
     if _since(cluster.last_up_s, now_s) < settings.cooldown_up_s and cluster.last_up_s:
-        return Hold("more workers are wanted: cooling down after the last growth")
-    room = min(settings.max_workers - size(cluster, sight), settings.max_batch_up)
+        return Hold("more workers are wanted: cooling down after the last scale-up")
+    room = min(settings.max_workers - size(cluster, snapshot), settings.max_batch_up)
     needs: list[Need] = []
-    for need in growth.needs:
+    for need in scale_up.needs:
         pool = settings.pool(need.pool)
-        most = pool.max_workers - size_of_pool(cluster, sight, need.pool) if pool else 0
+        most = pool.max_workers - size_of_pool(cluster, snapshot, need.pool) if pool else 0
         count = min(need.count, most, room)
         if count > 0:
             needs.append(replace(need, count=count))
             room -= count
     if not needs:
         return Hold("more workers are wanted: the fleet has its greatest size")
-    return _unless_backing_off(Grow(tuple(needs), growth.why), cluster, now_s)
+    return _unless_backing_off(AddWorkers(tuple(needs), scale_up.why), cluster, now_s)
 
 
-def _unless_backing_off(growth: Grow, cluster: Cluster, now_s: float) -> Grow | Hold:
+def _unless_backing_off(scale_up: AddWorkers, cluster: Cluster, now_s: float) -> AddWorkers | Hold:
     if now_s < cluster.back_off_until_s:
-        return Hold(f"more workers are wanted ({growth.why}): backing off after failed growths")
-    return growth
+        return Hold(f"more workers are wanted ({scale_up.why}): backing off after failed scale-ups")
+    return scale_up
 
 
-def _shrinking(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Decision:
-    if sight.load.cpu is None:
-        return Hold(f"the load is not known: {sight.load.problem}")
-    if not is_idle(sight, settings):
+def _scaling_down(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:
+    if snapshot.load.cpu is None:
+        return Hold(f"the load is not known: {snapshot.load.problem}")
+    if not is_idle(snapshot, settings):
         return Hold("the workers are neither busy nor idle")
     if _since(cluster.idle_since_s, now_s) < settings.idle_down_s or not cluster.idle_since_s:
         return Hold(f"idle, for less than {settings.idle_down_s} s so far")
-    if sight.troubles:
-        return Hold(f"idle, but nothing leaves while {sight.troubles[0]}")
+    if snapshot.troubles:
+        return Hold(f"idle, but nothing leaves while {snapshot.troubles[0]}")
     if unanswered(cluster, settings):
         return Hold("idle, but nothing leaves while the cloud takes workers back")
     if cluster.last_scale_s and _since(cluster.last_scale_s, now_s) < settings.cooldown_down_s:
         return Hold("idle: cooling down after the last action")
-    if len(serving(cluster, sight)) <= settings.min_workers:
+    if len(serving(cluster, snapshot)) <= settings.min_workers:
         return Hold("idle: the fleet has its least size")
-    return Shrink("idle")
+    return RemoveWorkers("idle")
 
 
-def is_idle(sight: Sight, settings: Settings) -> bool:
+def is_idle(snapshot: Snapshot, settings: Settings) -> bool:
     """Little load now and over the whole window, and nobody waits for room."""
-    load = sight.load
-    if load.cpu is None or sight.pending:
+    load = snapshot.load
+    if load.cpu is None or snapshot.pending:
         return False
     return load.cpu < settings.cpu_down and (load.peak is None or load.peak < settings.cpu_down)
 
@@ -141,7 +141,7 @@ def _since(stamp_s: float, now_s: float) -> float:
 
 
 def book(
-    cluster: Cluster, sight: Sight, decision: Decision, settings: Settings, now_s: float
+    cluster: Cluster, snapshot: Snapshot, decision: Decision, settings: Settings, now_s: float
 ) -> Write[Cluster] | None:
     """Write down what this look changes: since when, how many, and why nothing is done.
 
@@ -149,43 +149,43 @@ def book(
     """
     noted = replace(
         cluster,
-        pending_since_s=_stamp(cluster.pending_since_s, sight.pending > 0, now_s),
-        idle_since_s=_stamp(cluster.idle_since_s, is_idle(sight, settings), now_s),
+        pending_since_s=_stamp(cluster.pending_since_s, snapshot.pending > 0, now_s),
+        idle_since_s=_stamp(cluster.idle_since_s, is_idle(snapshot, settings), now_s),
         last_scale_s=min(cluster.last_scale_s, int(now_s)),
         last_up_s=min(cluster.last_up_s, int(now_s)),
-        worker_count=len(serving(cluster, sight)),
+        worker_count=len(serving(cluster, snapshot)),
         hold_reason=decision.why if isinstance(decision, Hold) else "",
     )
     if noted == cluster:
         return None
-    return Write(noted, (decision_event(noted, sight, decision, now_s),))
+    return Write(noted, (decision_event(noted, snapshot, decision, now_s),))
 
 
-def stamp(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+def stamp(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
     """While an action is open only the stamps move: whoever waits for room waits from now on."""
     noted = replace(
         cluster,
-        pending_since_s=_stamp(cluster.pending_since_s, sight.pending > 0, now_s),
-        idle_since_s=_stamp(cluster.idle_since_s, is_idle(sight, settings), now_s),
+        pending_since_s=_stamp(cluster.pending_since_s, snapshot.pending > 0, now_s),
+        idle_since_s=_stamp(cluster.idle_since_s, is_idle(snapshot, settings), now_s),
     )
     if noted == cluster:
         return None
     what = "pending" if noted.pending_since_s else "idle" if noted.idle_since_s else "neither"
     words = {"pending": "pods wait for room", "idle": "the workers are idle", "neither": "busy enough"}
-    return Write(noted, (Event("stamped", now_s, about=what, reason=words[what]),))
+    return Write(noted, (Event("conditionChanged", now_s, about=what, reason=words[what]),))
 
 
-def decision_event(cluster: Cluster, sight: Sight, decision: Decision, now_s: float) -> Event:
+def decision_event(cluster: Cluster, snapshot: Snapshot, decision: Decision, now_s: float) -> Event:
     """What was known when it was decided."""
     numbers: dict[str, float] = {
-        "workers": len(serving(cluster, sight)),
-        "size": size(cluster, sight),
-        "pending": sight.pending,
-        "hopeless": len(sight.hopeless),
+        "workers": len(serving(cluster, snapshot)),
+        "size": size(cluster, snapshot),
+        "pending": snapshot.pending,
+        "unsatisfiable": len(snapshot.unsatisfiable),
     }
-    if sight.load.cpu is not None:
-        numbers["cpu"] = round(sight.load.cpu, 4)
-    if (usd := sight.usd_per_hour()) is not None:
+    if snapshot.load.cpu is not None:
+        numbers["cpu"] = round(snapshot.load.cpu, 4)
+    if (usd := snapshot.usd_per_hour()) is not None:
         numbers["usdPerHour"] = round(usd, 4)
     return Event("decision", now_s, about=decision.word, reason=decision.why, numbers=numbers)
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from holdfast.autoscaler.record import Cluster
-from holdfast.autoscaler.sight import Sight, Worker
+from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.cloud import NoticeKind
 
 
@@ -18,30 +18,30 @@ def is_leaving(cluster: Cluster, instance_id: str) -> bool:
     return instance_id in _leaving_ids(cluster)
 
 
-def staying(cluster: Cluster, sight: Sight) -> tuple[Worker, ...]:
+def staying(cluster: Cluster, snapshot: Snapshot) -> tuple[Worker, ...]:
     """Every listed worker that lives and will go on living, joined or not."""
     leaving = _leaving_ids(cluster)
-    return tuple(w for w in sight.workers if w.alive and w.instance_id not in leaving)
+    return tuple(w for w in snapshot.workers if w.alive and w.instance_id not in leaving)
 
 
-def serving(cluster: Cluster, sight: Sight) -> tuple[Worker, ...]:
+def serving(cluster: Cluster, snapshot: Snapshot) -> tuple[Worker, ...]:
     """Those of the staying that take pods: what a floor is made of."""
-    return tuple(w for w in staying(cluster, sight) if w.ready and not w.joining)
+    return tuple(w for w in staying(cluster, snapshot) if w.ready and not w.joining)
 
 
-def reliable(cluster: Cluster, sight: Sight) -> tuple[Worker, ...]:
+def reliable(cluster: Cluster, snapshot: Snapshot) -> tuple[Worker, ...]:
     """Those of the serving that the cloud has not even hinted it would take back.
 
     A scale-down leaves the floor to these alone: a hinted worker still serves, so that no scale-up is due
     for it, but nothing else may leave because it is there.
     """
-    hinted = {doom.instance_id for doom in cluster.doomed}
-    return tuple(w for w in serving(cluster, sight) if w.instance_id not in hinted)
+    hinted = {affected.instance_id for affected in cluster.interrupted}
+    return tuple(w for w in serving(cluster, snapshot) if w.instance_id not in hinted)
 
 
-def unlisted(cluster: Cluster, sight: Sight) -> tuple[str, ...]:
+def unlisted(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
     """Launched by us, and not listed yet."""
-    listed = {worker.instance_id for worker in sight.workers}
+    listed = {worker.instance_id for worker in snapshot.workers}
     known = [recent.instance_id for recent in cluster.recent]
     if cluster.scale_up is not None:
         known += cluster.scale_up.joining
@@ -50,13 +50,13 @@ def unlisted(cluster: Cluster, sight: Sight) -> tuple[str, ...]:
     return tuple(dict.fromkeys(i for i in known if i not in listed and i not in leaving))
 
 
-def size(cluster: Cluster, sight: Sight) -> int:
-    """Workers that there are or may be: never too few, so that growth stays within its bounds."""
+def size(cluster: Cluster, snapshot: Snapshot) -> int:
+    """Workers that there are or may be: never too few, so that scale-up stays within its bounds."""
     asked_for = cluster.scale_up.owed if cluster.scale_up else 0
-    return len(staying(cluster, sight)) + len(unlisted(cluster, sight)) + asked_for
+    return len(staying(cluster, snapshot)) + len(unlisted(cluster, snapshot)) + asked_for
 
 
-def size_of_pool(cluster: Cluster, sight: Sight, pool: str) -> int:
+def size_of_pool(cluster: Cluster, snapshot: Snapshot, pool: str) -> int:
     waiting = {recent.instance_id for recent in cluster.recent if recent.pool == pool}
     asked_for = 0
     if cluster.scale_up is not None:
@@ -64,15 +64,15 @@ def size_of_pool(cluster: Cluster, sight: Sight, pool: str) -> int:
             if launch.pool == pool:
                 waiting.update(launch.instance_ids)
                 asked_for += launch.owed
-    seen = sum(worker.instance.pool == pool for worker in staying(cluster, sight))
-    return seen + len(waiting.intersection(unlisted(cluster, sight))) + asked_for
+    seen = sum(worker.instance.pool == pool for worker in staying(cluster, snapshot))
+    return seen + len(waiting.intersection(unlisted(cluster, snapshot))) + asked_for
 
 
 def by_zone(workers: Iterable[Worker]) -> Counter[str]:
     return Counter(worker.instance.zone for worker in workers)
 
 
-def on_its_way(cluster: Cluster, sight: Sight) -> int:
+def on_its_way(cluster: Cluster, snapshot: Snapshot) -> int:
     """Workers that will take pods before long, and do not yet.
 
     A node that had joined and is not ready is broken, not late: pods that wait for it wait for ever.
@@ -81,15 +81,19 @@ def on_its_way(cluster: Cluster, sight: Sight) -> int:
     joining = frozenset(up.joining if up else ())
     coming = [
         worker
-        for worker in staying(cluster, sight)
+        for worker in staying(cluster, snapshot)
         if worker.instance_id in joining or (worker.ours and (worker.joining or not worker.node_name))
     ]
-    return len(coming) + len(unlisted(cluster, sight)) + (up.owed if up else 0)
+    return len(coming) + len(unlisted(cluster, snapshot)) + (up.owed if up else 0)
 
 
 def _leaving_ids(cluster: Cluster) -> frozenset[str]:
     return frozenset(
         [stone.instance_id for stone in cluster.gone]
         + [one.instance_id for one in cluster.condemned]
-        + [doom.instance_id for doom in cluster.doomed if doom.kind is not NoticeKind.REBALANCE]
+        + [
+            affected.instance_id
+            for affected in cluster.interrupted
+            if affected.kind is not NoticeKind.REBALANCE
+        ]
     )

@@ -2,9 +2,9 @@
 
 Rule 1: whoever comes folds *all* waiting notices into the record, in one commit.  So no two
         notices race, and a duplicate changes nothing, however late it comes.
-Rule 2: no notice waits for a running action.  A growth is extended; a shrink ends, because
+Rule 2: no notice waits for a running action.  A scale-up is extended; a scale-down ends, because
         what the cloud takes may be the very surplus it was for.
-Rule 3: the replacement is decided in the record, once for each doomed machine, and only if the
+Rule 3: the replacement is decided in the record, once for each interrupted machine, and only if the
         fleet still needs it.  Launching comes first, draining runs beside it.
 Rule 4: a rebalance recommendation is a hint: replace and cordon, but drain only when the
         replacement is ready.  Without a replacement, the hint is let go.
@@ -22,61 +22,65 @@ from holdfast.autoscaler.record import (
     UNNEEDED,
     Cluster,
     Condemned,
-    Doomed,
+    Interrupted,
     Launch,
     Tombstone,
 )
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Need, Sight, Worker
+from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
 from holdfast.cloud import LEAVING, Notice, NoticeKind, State
 from holdfast.kernel import Event, Happened, Outcome, Write
 from holdfast.kernel.write import EVENTS_MAX
 
 STRANGER_S = 120
 """So long may a machine of ours be missing in the listing before its notice counts as a stranger's."""
-SPARED_S = 600
-"""A machine that lives so long after its deadline was spared after all."""
+NOTICE_EXPIRED_S = 600
+"""A machine that lives so long after its deadline was let go after all."""
 HINT_S = 3_600
 """A hint that nothing came of for so long is let go."""
-WEIGHED_MAX = 40
-"""Doomed machines whose pods are weighed one by one; beyond that, each is taken to be needed."""
+CONSIDERED_MAX = 40
+"""Interrupted machines whose pods are considered one by one; beyond that, each is taken to be needed."""
 
 
-def fold(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+def fold(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
     """Take all waiting notices of our machines into the record."""
-    doomed = {doom.instance_id: doom for doom in cluster.doomed}
-    ours = {worker.instance_id for worker in sight.workers} | set(unlisted(cluster, sight))
+    interrupted = {affected.instance_id: affected for affected in cluster.interrupted}
+    ours = {worker.instance_id for worker in snapshot.workers} | set(unlisted(cluster, snapshot))
     events: list[Event] = []
-    for notice in sorted(sight.notices):
-        before = doomed.get(notice.instance_id)
+    for notice in sorted(snapshot.notices):
+        before = interrupted.get(notice.instance_id)
         if notice.instance_id not in ours or not _is_news(cluster, before, notice, settings, now_s):
             continue
         deadline_s = notice.deadline_s or notice.at_s
-        doom = Doomed(notice.instance_id, notice.kind, notice.at_s, deadline_s)
+        affected = Interrupted(notice.instance_id, notice.kind, notice.at_s, deadline_s)
         # A hint that has become certain keeps the replacement that it already has.
-        doomed[notice.instance_id] = replace(doom, replacement=before.replacement) if before else doom
+        interrupted[notice.instance_id] = (
+            replace(affected, replacement=before.replacement) if before else affected
+        )
         numbers = {"deadlineEpoch": deadline_s}
         events.append(
-            Event("doomed", now_s, about=notice.instance_id, reason=notice.kind.value, numbers=numbers)
+            Event("interrupted", now_s, about=notice.instance_id, reason=notice.kind.value, numbers=numbers)
         )
         if len(events) == EVENTS_MAX:
             break
-    return Write(replace(cluster, doomed=tuple(doomed.values())), tuple(events)) if events else None
+    return Write(replace(cluster, interrupted=tuple(interrupted.values())), tuple(events)) if events else None
 
 
-def forget(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> tuple[Effect, ...]:
+def forget(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Effect, ...]:
     """Notices that say nothing new any more."""
-    ours = {worker.instance_id for worker in sight.workers} | set(unlisted(cluster, sight))
+    ours = {worker.instance_id for worker in snapshot.workers} | set(unlisted(cluster, snapshot))
     old = [
         notice.key
-        for notice in sight.notices
-        if not _is_news(cluster, cluster.doom_of(notice.instance_id), notice, settings, now_s)
+        for notice in snapshot.notices
+        if not _is_news(cluster, cluster.interruption_of(notice.instance_id), notice, settings, now_s)
         or (notice.instance_id not in ours and now_s - notice.at_s > STRANGER_S)
     ]
     return (ForgetNotices(tuple(old)),) if old else ()
 
 
-def _is_news(cluster: Cluster, doom: Doomed | None, notice: Notice, settings: Settings, now_s: float) -> bool:
+def _is_news(
+    cluster: Cluster, affected: Interrupted | None, notice: Notice, settings: Settings, now_s: float
+) -> bool:
     if notice.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
         return False
     if _is_over(notice.kind, notice.at_s, notice.deadline_s or notice.at_s, now_s):
@@ -86,180 +90,188 @@ def _is_news(cluster: Cluster, doom: Doomed | None, notice: Notice, settings: Se
         return False
     if cluster.is_condemned(notice.instance_id):
         return False  # it leaves anyway, and nobody waits for it
-    return doom is None or _certainty(notice.kind) > _certainty(doom.kind)
+    return affected is None or _certainty(notice.kind) > _certainty(affected.kind)
 
 
 def _is_over(kind: NoticeKind, at_s: float, deadline_s: float, now_s: float) -> bool:
-    """Whether a machine that still lives was spared."""
+    """Whether a machine that still lives was let go."""
     if kind is NoticeKind.REBALANCE:
         return now_s - at_s > HINT_S
-    return now_s - deadline_s > SPARED_S
+    return now_s - deadline_s > NOTICE_EXPIRED_S
 
 
 def _certainty(kind: NoticeKind) -> int:
     return (NoticeKind.REBALANCE, NoticeKind.INTERRUPTION, NoticeKind.GONE).index(kind)
 
 
-def unanswered(cluster: Cluster, settings: Settings) -> tuple[Doomed, ...]:
-    """Doomed machines for which it is not decided yet whether they are replaced."""
+def unanswered(cluster: Cluster, settings: Settings) -> tuple[Interrupted, ...]:
+    """Interrupted machines for which it is not decided yet whether they are replaced."""
     return tuple(
-        doom
-        for doom in cluster.doomed
-        if not doom.replacement and (doom.kind is not NoticeKind.REBALANCE or settings.rebalance_replaces)
+        affected
+        for affected in cluster.interrupted
+        if not affected.replacement
+        and (affected.kind is not NoticeKind.REBALANCE or settings.rebalance_replaces)
     )
 
 
 def needed(
-    cluster: Cluster, sight: Sight, waiting: Sequence[Doomed], settings: Settings
-) -> tuple[list[Doomed], list[Doomed]]:
+    cluster: Cluster, snapshot: Snapshot, waiting: Sequence[Interrupted], settings: Settings
+) -> tuple[list[Interrupted], list[Interrupted]]:
     """Those that the fleet still needs, and those that it does not."""
-    doomed = frozenset(doom.instance_id for doom in cluster.doomed)
-    closed = doomed | {one.instance_id for one in cluster.condemned}
-    left = size(cluster, sight) - sum(doom.kind is NoticeKind.REBALANCE for doom in cluster.doomed)
-    wanted: list[Doomed] = []
-    spare: list[Doomed] = []
-    unreplaced = {doom.instance_id for doom in cluster.doomed if doom.replacement == UNNEEDED}
-    for n, doom in enumerate(waiting):
-        leaving = frozenset({*unreplaced, *(d.instance_id for d in spare), doom.instance_id})
+    interrupted = frozenset(affected.instance_id for affected in cluster.interrupted)
+    closed = interrupted | {one.instance_id for one in cluster.condemned}
+    left = size(cluster, snapshot) - sum(
+        affected.kind is NoticeKind.REBALANCE for affected in cluster.interrupted
+    )
+    wanted: list[Interrupted] = []
+    spare: list[Interrupted] = []
+    unreplaced = {
+        affected.instance_id for affected in cluster.interrupted if affected.replacement == UNNEEDED
+    }
+    for n, affected in enumerate(waiting):
+        leaving = frozenset({*unreplaced, *(d.instance_id for d in spare), affected.instance_id})
         above_floor = left + len(wanted) >= settings.min_workers
-        weighed = n < WEIGHED_MAX or not wanted
-        if above_floor and weighed and not sight.fits_without(leaving, closed):
-            spare.append(doom)
+        considered = n < CONSIDERED_MAX or not wanted
+        if above_floor and considered and not snapshot.fits_without(leaving, closed):
+            spare.append(affected)
         else:
-            wanted.append(doom)
+            wanted.append(affected)
     return wanted, spare
 
 
-def needs_for(wanted: Sequence[Doomed], sight: Sight, settings: Settings) -> tuple[Need, ...]:
+def needs_for(wanted: Sequence[Interrupted], snapshot: Snapshot, settings: Settings) -> tuple[Need, ...]:
     """One worker of the same pool for each."""
-    counts = Counter(_pools_of(wanted, sight, settings).values())
-    return tuple(Need(pool, count, "replaces doomed workers") for pool, count in counts.items())
+    counts = Counter(_pools_of(wanted, snapshot, settings).values())
+    return tuple(Need(pool, count, "replaces interrupted workers") for pool, count in counts.items())
 
 
 def covered(
-    wanted: Sequence[Doomed], rows: Sequence[Launch], sight: Sight, settings: Settings
-) -> list[Doomed]:
+    wanted: Sequence[Interrupted], rows: Sequence[Launch], snapshot: Snapshot, settings: Settings
+) -> list[Interrupted]:
     """Those for which these requests bring a worker of their own pool."""
-    pools, left = _pools_of(wanted, sight, settings), Counter[str]()
+    pools, left = _pools_of(wanted, snapshot, settings), Counter[str]()
     for row in rows:
         left[row.pool] += row.count
-    chosen: list[Doomed] = []
-    for doom in wanted:
-        pool = pools[doom.instance_id]
+    chosen: list[Interrupted] = []
+    for affected in wanted:
+        pool = pools[affected.instance_id]
         if left[pool] > 0:
             left[pool] -= 1
-            chosen.append(doom)
+            chosen.append(affected)
     return chosen
 
 
-def _pools_of(dooms: Sequence[Doomed], sight: Sight, settings: Settings) -> dict[str, str]:
-    seen = {worker.instance_id: worker.instance.pool for worker in sight.workers}
+def _pools_of(interrupts: Sequence[Interrupted], snapshot: Snapshot, settings: Settings) -> dict[str, str]:
+    seen = {worker.instance_id: worker.instance.pool for worker in snapshot.workers}
     first = settings.pools[0].name
     return {
-        doom.instance_id: pool if settings.pool(pool := seen.get(doom.instance_id, "")) else first
-        for doom in dooms
+        affected.instance_id: pool if settings.pool(pool := seen.get(affected.instance_id, "")) else first
+        for affected in interrupts
     }
 
 
-def answered(cluster: Cluster, dooms: Sequence[Doomed], replacement: str) -> Cluster:
+def answered(cluster: Cluster, interrupts: Sequence[Interrupted], replacement: str) -> Cluster:
     """The record in which these are replaced by that action, or not at all."""
-    ids = {doom.instance_id for doom in dooms}
+    ids = {affected.instance_id for affected in interrupts}
     return replace(
         cluster,
-        doomed=tuple(
-            replace(doom, replacement=replacement) if doom.instance_id in ids else doom
-            for doom in cluster.doomed
+        interrupted=tuple(
+            replace(affected, replacement=replacement) if affected.instance_id in ids else affected
+            for affected in cluster.interrupted
         ),
     )
 
 
-def unneeded(cluster: Cluster, spare: Sequence[Doomed], now_s: float) -> Write[Cluster]:
+def unneeded(cluster: Cluster, spare: Sequence[Interrupted], now_s: float) -> Write[Cluster]:
     """Write down that these leave without a replacement."""
     spare = spare[:EVENTS_MAX]
     events = tuple(
-        Event("notReplaced", now_s, about=doom.instance_id, reason="its pods fit elsewhere") for doom in spare
+        Event("notReplaced", now_s, about=affected.instance_id, reason="its pods fit elsewhere")
+        for affected in spare
     )
     return Write(answered(cluster, spare, UNNEEDED), events)
 
 
-def effects(cluster: Cluster, sight: Sight, now_s: float) -> tuple[Effect, ...]:
+def effects(cluster: Cluster, snapshot: Snapshot, now_s: float) -> tuple[Effect, ...]:
     """Drain what is certain to go; cordon what may go, and drain it once it is replaced."""
-    joined = {worker.instance_id: worker for worker in sight.workers if worker.node_name}
+    joined = {worker.instance_id: worker for worker in snapshot.workers if worker.node_name}
     due: list[Effect] = []
-    for doom in cluster.doomed:
-        worker = joined.get(doom.instance_id)
-        if worker is None or not worker.alive or doom.drained:
+    for affected in cluster.interrupted:
+        worker = joined.get(affected.instance_id)
+        if worker is None or not worker.alive or affected.drained:
             continue
-        if doom.kind is NoticeKind.INTERRUPTION:
-            due.append(Drain(doom.instance_id, doom.action_id, doom.deadline_s))
-        elif doom.kind is NoticeKind.REBALANCE and doom.replacement in (READY, UNNEEDED):
-            due.append(Drain(doom.instance_id, doom.action_id))
-        elif doom.replacement and doom.action_id not in worker.cordons:
-            due.append(CordonNode(doom.instance_id, doom.action_id))
+        if affected.kind is NoticeKind.INTERRUPTION:
+            due.append(Drain(affected.instance_id, affected.action_id, affected.deadline_s))
+        elif affected.kind is NoticeKind.REBALANCE and affected.replacement in (READY, UNNEEDED):
+            due.append(Drain(affected.instance_id, affected.action_id))
+        elif affected.replacement and affected.action_id not in worker.cordons:
+            due.append(CordonNode(affected.instance_id, affected.action_id))
     return tuple(due)
 
 
 def settle(cluster: Cluster, effect: Drain, outcome: Outcome, now_s: float) -> Write[Cluster] | None:
-    """Note the end of a doomed node's drain; of a hint that cannot be followed, its end."""
-    doom = cluster.doom_of(effect.instance_id)
-    if doom is None or doom.action_id != effect.action_id or doom.drained:
+    """Note the end of an interrupted node's drain; of a hint that cannot be followed, its end."""
+    affected = cluster.interruption_of(effect.instance_id)
+    if affected is None or affected.action_id != effect.action_id or affected.drained:
         return None
     if not isinstance(outcome, Happened) or not isinstance(outcome.answer, Drained):
         return None
     if outcome.answer.blocked_by:
-        if doom.kind is not NoticeKind.REBALANCE:
+        if affected.kind is not NoticeKind.REBALANCE:
             return None
-        kept = tuple(one for one in cluster.doomed if one.instance_id != doom.instance_id)
-        event = Event("kept", now_s, about=doom.instance_id, reason=outcome.answer.blocked_by)
-        return Write(replace(cluster, doomed=kept), (event,))
+        kept = tuple(one for one in cluster.interrupted if one.instance_id != affected.instance_id)
+        event = Event("drainSkipped", now_s, about=affected.instance_id, reason=outcome.answer.blocked_by)
+        return Write(replace(cluster, interrupted=kept), (event,))
     if outcome.answer.left:
         return None
-    rows = tuple(replace(one, drained=True) if one == doom else one for one in cluster.doomed)
-    drained = Event("drained", now_s, about=doom.instance_id, numbers={"before_s": doom.deadline_s - now_s})
-    return Write(replace(cluster, doomed=rows), (drained,))
+    rows = tuple(replace(one, drained=True) if one == affected else one for one in cluster.interrupted)
+    drained = Event(
+        "drained", now_s, about=affected.instance_id, numbers={"before_s": affected.deadline_s - now_s}
+    )
+    return Write(replace(cluster, interrupted=rows), (drained,))
 
 
-def end(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
-    """Let go of what is gone, was spared, or was replaced on a hint and can be ended now."""
-    workers = {worker.instance_id: worker for worker in sight.workers}
-    doomed, gone, condemned = list(cluster.doomed), list(cluster.gone), list(cluster.condemned)
+def end(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
+    """Let go of what is gone, was let go, or was replaced on a hint and can be ended now."""
+    workers = {worker.instance_id: worker for worker in snapshot.workers}
+    interrupted, gone, condemned = list(cluster.interrupted), list(cluster.gone), list(cluster.condemned)
     events: list[Event] = []
-    going = {doom.instance_id for doom in cluster.doomed}
-    left = [worker for worker in serving(cluster, sight) if worker.instance_id not in going]
-    for doom in cluster.doomed:
-        worker = workers.get(doom.instance_id)
-        what = _fate(doom, worker, left, settings, now_s)
+    going = {affected.instance_id for affected in cluster.interrupted}
+    left = [worker for worker in serving(cluster, snapshot) if worker.instance_id not in going]
+    for affected in cluster.interrupted:
+        worker = workers.get(affected.instance_id)
+        what = _fate(affected, worker, left, settings, now_s)
         if not what or len(events) == EVENTS_MAX:
             continue
-        doomed.remove(doom)
-        if what == "tookBack":
-            gone.append(Tombstone(doom.instance_id, int(now_s)))
-        elif what == "condemned" and not cluster.is_condemned(doom.instance_id):
-            condemned.append(Condemned(doom.instance_id, doom.action_id, "replaced", int(now_s)))
-        events.append(Event(what, now_s, about=doom.instance_id, reason=doom.kind.value))
+        interrupted.remove(affected)
+        if what == "reclaimed":
+            gone.append(Tombstone(affected.instance_id, int(now_s)))
+        elif what == "terminating" and not cluster.is_condemned(affected.instance_id):
+            condemned.append(Condemned(affected.instance_id, affected.action_id, "replaced", int(now_s)))
+        events.append(Event(what, now_s, about=affected.instance_id, reason=affected.kind.value))
     if not events:
         return None
-    ended = replace(cluster, doomed=tuple(doomed), gone=tuple(gone), condemned=tuple(condemned))
+    ended = replace(cluster, interrupted=tuple(interrupted), gone=tuple(gone), condemned=tuple(condemned))
     return Write(ended, tuple(events))
 
 
 def _fate(
-    doom: Doomed, worker: Worker | None, left: Sequence[Worker], settings: Settings, now_s: float
+    affected: Interrupted, worker: Worker | None, left: Sequence[Worker], settings: Settings, now_s: float
 ) -> str:
-    undecided = not doom.replacement
-    if doom.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
-        return "spared"
+    undecided = not affected.replacement
+    if affected.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
+        return "noticeExpired"
     if worker is None:
-        absent = now_s - doom.deadline_s > settings.absent_s
-        return "tookBack" if absent and not undecided else ""
+        absent = now_s - affected.deadline_s > settings.absent_s
+        return "reclaimed" if absent and not undecided else ""
     if worker.instance.state in LEAVING:
-        return "" if undecided else "tookBack"
+        return "" if undecided else "reclaimed"
     if worker.instance.state is State.STOPPED and worker.ours and not undecided:
-        return "condemned"
-    drained = doom.kind is NoticeKind.REBALANCE and doom.drained
+        return "terminating"
+    drained = affected.kind is NoticeKind.REBALANCE and affected.drained
     if drained and worker.ours and _is_dispensable(worker, left, settings):
-        return "condemned"
-    return "spared" if _is_over(doom.kind, doom.at_s, doom.deadline_s, now_s) else ""
+        return "terminating"
+    return "noticeExpired" if _is_over(affected.kind, affected.at_s, affected.deadline_s, now_s) else ""
 
 
 def _is_dispensable(worker: Worker, left: Sequence[Worker], settings: Settings) -> bool:
@@ -274,10 +286,10 @@ def _is_dispensable(worker: Worker, left: Sequence[Worker], settings: Settings) 
     )
 
 
-def still_to_do(cluster: Cluster, sight: Sight) -> bool:
+def still_to_do(cluster: Cluster, snapshot: Snapshot) -> bool:
     """Whether a deadline is running for anything that we could still do."""
-    alive = {worker.instance_id for worker in staying(replace(cluster, doomed=()), sight)}
+    alive = {worker.instance_id for worker in staying(replace(cluster, interrupted=()), snapshot)}
     return any(
-        doom.kind is NoticeKind.INTERRUPTION and not doom.drained and doom.instance_id in alive
-        for doom in cluster.doomed
+        affected.kind is NoticeKind.INTERRUPTION and not affected.drained and affected.instance_id in alive
+        for affected in cluster.interrupted
     )

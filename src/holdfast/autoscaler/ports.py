@@ -282,7 +282,7 @@ class Metrics(Protocol):
         ...
 
 
-class Witness(Protocol):
+class ReadinessCheck(Protocol):
     def ready_nodes(self) -> frozenset[str]:
         """The names of the nodes that somebody other than the API calls Ready.
 

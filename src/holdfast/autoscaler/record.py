@@ -12,14 +12,14 @@ SCHEMA = 1
 
 
 class Status(Enum):
-    """How far the removal of one instance has come."""
+    """How far the scale-down of one instance has come."""
 
     PLANNED = "planned"
     DRAINED = "drained"
-    CONDEMNED = "condemned"
+    CONDEMNED = "terminating"
     """The point of no return: from here the instance can only leave."""
     GONE = "gone"
-    KEPT = "kept"
+    SKIPPED = "skipped"
     """Back in service: it could not leave, or need not any more."""
 
 
@@ -34,7 +34,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ScaleDown:
-    """One removal, from plan to end.  The plan stays whole; statuses move."""
+    """One scale-down, from plan to end.  The plan stays whole; statuses move."""
 
     action_id: str
     started_s: int
@@ -117,7 +117,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class ScaleUp:
-    """One growth, from intents to joined nodes."""
+    """One scale-up, from intents to joined nodes."""
 
     action_id: str
     started_s: int
@@ -201,7 +201,7 @@ NEVER_JOINED = "did not join"
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
+class Interrupted:
     """The cloud takes it back, or hints that it may."""
 
     instance_id: str
@@ -272,16 +272,16 @@ class Cluster:
     gone: tuple[Tombstone, ...] = ()
     skipped: tuple[Skip, ...] = ()
     strays: tuple[Cordon, ...] = field(default=())
-    """Cordons of ended actions, to be lifted.  Written down first: see `shrink`."""
+    """Cordons of ended actions, to be lifted.  Written down first: see `scale down`."""
     condemned: tuple[Condemned, ...] = ()
-    doomed: tuple[Doomed, ...] = ()
+    interrupted: tuple[Interrupted, ...] = ()
     recent: tuple[Recent, ...] = ()
     missing: tuple[Missing, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
     spent: tuple[Spent, ...] = ()
     last_up_s: int = 0
     failures: int = 0
-    """Growths in a row that brought nothing."""
+    """Scale-ups in a row that brought nothing."""
     back_off_until_s: int = 0
     hold_reason: str = ""
     paused_until_s: int = 0
@@ -301,8 +301,8 @@ class Cluster:
     def is_condemned(self, instance_id: str) -> bool:
         return any(one.instance_id == instance_id for one in self.condemned)
 
-    def doom_of(self, instance_id: str) -> Doomed | None:
-        return next((one for one in self.doomed if one.instance_id == instance_id), None)
+    def interruption_of(self, instance_id: str) -> Interrupted | None:
+        return next((one for one in self.interrupted if one.instance_id == instance_id), None)
 
     def is_gone(self, instance_id: str) -> bool:
         return any(stone.instance_id == instance_id for stone in self.gone)

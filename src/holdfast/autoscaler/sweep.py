@@ -13,7 +13,6 @@ Rule 4: a few at a time, and nothing at all while something could not be looked 
 from dataclasses import replace
 
 from holdfast.autoscaler.fleet import is_leaving, size
-from holdfast.autoscaler.grow import ADMISSION_S
 from holdfast.autoscaler.ports import Admit, CordonNode, DeleteNode, Effect, Terminate
 from holdfast.autoscaler.record import (
     Cluster,
@@ -24,19 +23,20 @@ from holdfast.autoscaler.record import (
     Recent,
     Tombstone,
 )
+from holdfast.autoscaler.scale_up.action import ADMISSION_S
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Sight, Worker
+from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.cloud import State
 from holdfast.kernel import Event, Write
 from holdfast.kernel.write import EVENTS_MAX
 
 
-def claim(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+def claim(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
     """Adopt or condemn machines of ours that joined nothing and that the record does not name."""
-    if sight.troubles:
+    if snapshot.troubles:
         return None
-    for worker in _unclaimed(cluster, sight, settings, now_s):
-        if worker.alive and worker.ready and _is_wanted(cluster, sight, settings):
+    for worker in _unclaimed(cluster, snapshot, settings, now_s):
+        if worker.alive and worker.ready and _is_wanted(cluster, snapshot, settings):
             i = worker.instance
             named = Recent(i.instance_id, i.pool, i.zone, int(now_s))
             adopted = Event("adopted", now_s, about=i.instance_id, reason=f"launched by {i.action_id}")
@@ -45,20 +45,20 @@ def claim(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> W
             continue  # a few at a time: whatever made so many look forgotten may be our mistake
         why = "stopped" if worker.instance.state is State.STOPPED else "a surplus that no record names"
         condemned = Condemned(worker.instance_id, worker.instance.action_id, why, int(now_s))
-        event = Event("condemned", now_s, about=worker.instance_id, reason=why)
+        event = Event("terminating", now_s, about=worker.instance_id, reason=why)
         return Write(replace(cluster, condemned=(*cluster.condemned, condemned)), (event,))
     return None
 
 
-def _unclaimed(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> list[Worker]:
+def _unclaimed(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Worker]:
     up = cluster.scale_up
     named = {recent.instance_id for recent in cluster.recent} | set(up.instance_ids if up else ())
-    named |= {one.instance_id for one in cluster.condemned} | {d.instance_id for d in cluster.doomed}
+    named |= {one.instance_id for one in cluster.condemned} | {d.instance_id for d in cluster.interrupted}
     named |= {stone.instance_id for stone in cluster.gone}
     expected = {row.token(up.action_id) for row in up.intended} if up else set()
     return [
         worker
-        for worker in sight.workers
+        for worker in snapshot.workers
         if worker.ours
         and worker.instance_id not in named
         and worker.instance.token not in expected
@@ -84,16 +84,16 @@ def _patience_s(cluster: Cluster, worker: Worker, settings: Settings) -> float:
     return settings.sweep_after_s
 
 
-def _is_wanted(cluster: Cluster, sight: Sight, settings: Settings) -> bool:
-    there = size(cluster, sight)
-    return there <= settings.min_workers or (sight.pending > 0 and there <= settings.max_workers)
+def _is_wanted(cluster: Cluster, snapshot: Snapshot, settings: Settings) -> bool:
+    there = size(cluster, snapshot)
+    return there <= settings.min_workers or (snapshot.pending > 0 and there <= settings.max_workers)
 
 
-def missing(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+def missing(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
     """Remember since when a machine is not listed; forget those that are again, or whose node is gone."""
-    unseen = {ghost.instance_id for ghost in sight.ghosts if ghost.state is None}
+    unseen = {ghost.instance_id for ghost in snapshot.ghosts if ghost.state is None}
     noted = {row.instance_id for row in cluster.missing}
-    new = [] if sight.troubles else sorted(unseen - noted)[: settings.sweep_batch]
+    new = [] if snapshot.troubles else sorted(unseen - noted)[: settings.sweep_batch]
     back = sorted(noted - unseen)[: EVENTS_MAX - len(new)]  # each is told: what is more is forgotten next
     if not back and not new:
         return None
@@ -106,9 +106,9 @@ def missing(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) ->
     return Write(replace(cluster, missing=(*rows, *added)), tuple(events))
 
 
-def lost(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Write[Cluster] | None:
+def lost(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
     """A condemned machine that is listed as ended, or no longer at all, needs no more killing."""
-    listed = {worker.instance_id: worker for worker in sight.workers}
+    listed = {worker.instance_id: worker for worker in snapshot.workers}
     down, ended, events = cluster.scale_down, list[Condemned](), list[Event]()
     for one in cluster.condemned:
         worker = listed.get(one.instance_id)
@@ -130,18 +130,18 @@ def lost(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Wr
     return Write(gone, tuple(events))
 
 
-def effects(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> tuple[Effect, ...]:
+def effects(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Effect, ...]:
     """Kill the condemned, open adopted nodes, delete nodes whose machine is gone."""
     return (
-        *_kills(cluster, sight),
-        *_admissions(cluster, sight, settings, now_s),
-        *_burials(cluster, sight, settings, now_s),
+        *_kills(cluster, snapshot),
+        *_admissions(cluster, snapshot, settings, now_s),
+        *_burials(cluster, snapshot, settings, now_s),
     )
 
 
-def _kills(cluster: Cluster, sight: Sight) -> list[Effect]:
+def _kills(cluster: Cluster, snapshot: Snapshot) -> list[Effect]:
     """A node that is still open is closed first: an admission that comes late must not fill it again."""
-    workers = {worker.instance_id: worker for worker in sight.workers}
+    workers = {worker.instance_id: worker for worker in snapshot.workers}
     due: list[Effect] = []
     for one in cluster.condemned:
         worker = workers.get(one.instance_id)
@@ -152,7 +152,7 @@ def _kills(cluster: Cluster, sight: Sight) -> list[Effect]:
     return due
 
 
-def _admissions(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> list[Effect]:
+def _admissions(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Effect]:
     # Not in the last moments of its being remembered: see `ADMISSION_S`.
     named = {
         recent.instance_id
@@ -161,7 +161,7 @@ def _admissions(cluster: Cluster, sight: Sight, settings: Settings, now_s: float
     }
     return [
         Admit(worker.instance_id)
-        for worker in sight.workers
+        for worker in snapshot.workers
         if worker.instance_id in named
         and worker.alive
         and worker.ready
@@ -170,12 +170,12 @@ def _admissions(cluster: Cluster, sight: Sight, settings: Settings, now_s: float
     ]
 
 
-def _burials(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> list[Effect]:
-    if sight.troubles:
+def _burials(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Effect]:
+    if snapshot.troubles:
         return []
     since_s = {row.instance_id: row.since_s for row in cluster.missing}
     gone: list[Effect] = []
-    for ghost in sight.ghosts:
+    for ghost in snapshot.ghosts:
         terminated = ghost.state is State.TERMINATED
         absent = ghost.state is None and ghost.instance_id in since_s
         if terminated or (absent and now_s - since_s[ghost.instance_id] >= settings.absent_s):
@@ -183,16 +183,17 @@ def _burials(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -
     return gone[: max(settings.sweep_batch, 1) * 10]
 
 
-def strays(cluster: Cluster, sight: Sight) -> frozenset[Cordon]:
+def strays(cluster: Cluster, snapshot: Snapshot) -> frozenset[Cordon]:
     """Cordons whose action has ended."""
-    alive = {doom.action_id for doom in cluster.doomed} | {one.action_id for one in cluster.condemned}
+    alive = {affected.action_id for affected in cluster.interrupted}
+    alive |= {one.action_id for one in cluster.condemned}
     if cluster.scale_down is not None:
         alive.add(cluster.scale_down.action_id)
     if cluster.scale_up is not None:
         alive.add(cluster.scale_up.action_id)
     return frozenset(
         Cordon(worker.instance_id, owner)
-        for worker in sight.workers
+        for worker in snapshot.workers
         if worker.alive
         for owner in worker.cordons - alive
     )

@@ -8,15 +8,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from holdfast.autoscaler import thrift
-from holdfast.autoscaler.carry_out import Crew, Together, one_after_the_other
+from holdfast.autoscaler import lock
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.ports import Cloud, ClusterStore, Drain, Effect, Inbox, Kubernetes, Metrics, Witness
+from holdfast.autoscaler.execute import Executor, Together, one_after_the_other
+from holdfast.autoscaler.ports import (
+    Cloud,
+    ClusterStore,
+    Drain,
+    Effect,
+    Inbox,
+    Kubernetes,
+    Metrics,
+    ReadinessCheck,
+)
 from holdfast.autoscaler.record import Cluster
-from holdfast.autoscaler.report.foresee import in_words
-from holdfast.autoscaler.see import Raw, see
+from holdfast.autoscaler.report.preview import in_words
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Sight
+from holdfast.autoscaler.snapshot import Snapshot
+from holdfast.autoscaler.snapshot.build import Listings, build
 from holdfast.autoscaler.workflow import Ahead, workflow
 from holdfast.cloud import ALIVE, Market, Notice, Offering, Prices
 from holdfast.cloud.kubernetes import Budget, KubeNode, instance_id_of, is_joining, takes_pods
@@ -24,12 +33,12 @@ from holdfast.kernel import (
     Busy,
     Clock,
     Conflict,
-    Dice,
     Do,
     Done,
-    Hands,
+    DriverPorts,
     HoldfastError,
     NewId,
+    Random,
     Unknown,
     Versioned,
     Wait,
@@ -41,11 +50,11 @@ from holdfast.kernel import (
 TROUBLES_MAX: Final = 6
 """So often in a row may the store or the world be busy before a tick leaves it to the next one."""
 PAUSE_ROUNDS_MAX: Final = 3
-"""The pause between two rounds of a drain grows to so many times AFTER_CORDON_SEC."""
+"""The pause between two rounds of a drain scales up to so many times AFTER_CORDON_SEC."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ticked:
+class TickResult:
     """What one tick came to."""
 
     outcome: str
@@ -56,7 +65,7 @@ class Ticked:
     """When there is something to do again; 0: when the next tick comes."""
     problems: tuple[str, ...] = ()
     cluster: Cluster | None = field(default=None, repr=False, compare=False)
-    sight: Sight | None = field(default=None, repr=False, compare=False)
+    snapshot: Snapshot | None = field(default=None, repr=False, compare=False)
     """The record and the world as they were last seen, for the figures; None: it did not come to that."""
 
 
@@ -72,21 +81,21 @@ class Autoscaler:
     metrics: Metrics
     clock: Clock
     new_id: NewId
-    dice: Dice
+    random: Random
     together: Together = one_after_the_other
-    witness: Witness | None = None
+    readiness_check: ReadinessCheck | None = None
     """Who else must call a new node Ready before it has joined."""
 
     def tick(
         self,
-        me: str,
+        owner: str,
         *,
         until_s: float,
         notices: Sequence[Notice] = (),
         told: Callable[[str], None] = lambda step: None,
-    ) -> Ticked:
+    ) -> TickResult:
         """Do what is to be done until nothing is, or `until_s` comes near."""
-        turn = _Turn(self, me, until_s, told)
+        turn = _Turn(self, owner, until_s, told)
         try:
             if notices:
                 # Kept before anything else: from here on, whoever comes will find them.
@@ -95,11 +104,11 @@ class Autoscaler:
                 if owner:
                     return turn.ended(f"left to {owner}", "it folds in what waits")
             while True:
-                ticked = turn.run()
+                result = turn.run()
                 turn.release_lock()
                 # Whoever put a notice while we held the lock has left it to us.
-                if ticked.outcome not in ("idle", "waiting") or not self._news(turn):
-                    return ticked
+                if result.outcome not in ("idle", "waiting") or not self._news(turn):
+                    return result
         except (Busy, Unknown, Conflict) as error:
             return turn.ended("busy", str(error))
         except HoldfastError as error:
@@ -108,9 +117,9 @@ class Autoscaler:
     def _news(self, turn: "_Turn") -> bool:
         if not turn.held or turn.is_late():
             return False
-        return any(notice.key not in turn.weighed for notice in self.inbox.waiting())
+        return any(notice.key not in turn.known_notices for notice in self.inbox.waiting())
 
-    def look(self, me: str = "") -> Raw:
+    def look(self, owner: str = "") -> Listings:
         """Everything that can be seen now.  Changes nothing."""
         settings, troubles = self.settings, list[str]()
         instances = self.cloud.instances()
@@ -126,8 +135,8 @@ class Autoscaler:
         subnet_ids = sorted({subnet for pool in settings.pools for subnet in pool.subnet_ids})
         zones = self.cloud.subnets(subnet_ids) if subnet_ids else {}
         types = sorted({kind for pool in settings.pools for kind in pool.instance_types})
-        return Raw(
-            me=me,
+        return Listings(
+            owner=owner,
             instances=instances,
             nodes=nodes,
             pods=pods,
@@ -140,19 +149,19 @@ class Autoscaler:
             digests={pool.name: self.cloud.digest(pool) for pool in settings.pools},
             zones=zones,
             prices=self._prices(types, set(zones.values())),
-            ready_nodes=self._witnessed(nodes, troubles),
+            ready_nodes=self._confirmed_ready(nodes, troubles),
             troubles=tuple(troubles),
         )
 
-    def sight(self, me: str) -> Sight:
-        return see(self.look(me))
+    def snapshot(self, owner: str) -> Snapshot:
+        return build(self.look(owner))
 
-    def _witnessed(self, nodes: Sequence[KubeNode], troubles: list[str]) -> frozenset[str] | None:
+    def _confirmed_ready(self, nodes: Sequence[KubeNode], troubles: list[str]) -> frozenset[str] | None:
         """Asked only while somebody joins.  Without an answer a machine must not be ended as late."""
-        if self.witness is None or not any(map(is_joining, nodes)):
+        if self.readiness_check is None or not any(map(is_joining, nodes)):
             return None
         try:
-            return self.witness.ready_nodes()
+            return self.readiness_check.ready_nodes()
         except (Busy, Unknown) as error:
             troubles.append(f"who is Ready cannot be asked, so the API's word counts ({error})")
             return None
@@ -168,23 +177,25 @@ class Autoscaler:
 class _Turn:
     """One tick in progress."""
 
-    def __init__(self, autoscaler: Autoscaler, me: str, until_s: float, told: Callable[[str], None]) -> None:
-        self._auto, self._me, self._until_s, self._told = autoscaler, me, until_s, told
+    def __init__(
+        self, autoscaler: Autoscaler, owner: str, until_s: float, told: Callable[[str], None]
+    ) -> None:
+        self._auto, self._me, self._until_s, self._told = autoscaler, owner, until_s, told
         a = autoscaler
-        self._crew = Crew(a.settings, a.cloud, a.kubernetes, a.inbox, a.clock, a.together)
-        self._hands: Hands[Cluster, Sight, Effect] = Hands(
+        self._executor = Executor(a.settings, a.cloud, a.kubernetes, a.inbox, a.clock, a.together)
+        self._hands: DriverPorts[Cluster, Snapshot, Effect] = DriverPorts(
             read=self._read,
             look=self._look,
             commit=self._commit,
-            whose=lambda version: a.store.whose(SUBJECT, version),
-            perform=self._crew.perform,
+            commit_id_at=lambda version: a.store.commit_id_at(SUBJECT, version),
+            perform=self._executor.perform,
             now_s=a.clock.now_s,
             pause=a.clock.sleep,
             new_id=a.new_id,
-            dice=a.dice,
+            random=a.random,
         )
-        locked = thrift.locked(workflow(a.settings), owner=me, ttl_s=a.settings.lock_ttl_s)
-        self._workflow: Workflow[Cluster, Sight, Effect] = replace(locked, step=self._step)
+        locked = lock.locked(workflow(a.settings), owner=owner, ttl_s=a.settings.lock_ttl_s)
+        self._workflow: Workflow[Cluster, Snapshot, Effect] = replace(locked, step=self._step)
         self._locked_step = locked.step
         self._stepped: Ahead | None = None
         """What the last step asked for."""
@@ -192,12 +203,12 @@ class _Turn:
         self._commits = 0
         self.held = False
         """Whether the lock was ours at some time during this tick."""
-        self.weighed: frozenset[str] = frozenset()
+        self.known_notices: frozenset[str] = frozenset()
         """The notices that the last look knew."""
         self._known = Cluster()
-        self._sight: Sight | None = None
+        self._snapshot: Snapshot | None = None
 
-    def run(self) -> Ticked:
+    def run(self) -> TickResult:
         troubles, trouble, rounds = 0, "", 0
         while not self.is_late():
             told = self._commits
@@ -209,7 +220,7 @@ class _Turn:
                 troubles, trouble = troubles + 1, str(error)
                 if troubles >= TROUBLES_MAX:
                     return self.ended("busy", str(error))
-                self._rest(0.5 * 2**troubles * (0.5 + self._auto.dice()))
+                self._rest(0.5 * 2**troubles * (0.5 + self._auto.random()))
                 continue
             troubles, trouble = 0, ""
             if isinstance(ahead, Done):
@@ -230,14 +241,14 @@ class _Turn:
         for _ in range(TROUBLES_MAX):
             found = a.store.read(SUBJECT)
             now_s, ttl_s = a.clock.now_s(), a.settings.lock_ttl_s
-            if thrift.is_held(found.value, self._me, now_s, ttl_s=ttl_s, urgent=True):
+            if lock.is_held(found.value, self._me, now_s, ttl_s=ttl_s, urgent=True):
                 return found.value.lock.owner
             try:
-                a.store.commit(SUBJECT, found, thrift.take(found.value, self._me, now_s, ttl_s), a.new_id())
+                a.store.commit(SUBJECT, found, lock.take(found.value, self._me, now_s, ttl_s), a.new_id())
             except Conflict:
                 continue
             except (Busy, Unknown):
-                self._rest(0.2 + a.dice())
+                self._rest(0.2 + a.random())
                 continue
             self.held = True
             return ""
@@ -250,7 +261,7 @@ class _Turn:
             return
         try:
             found = a.store.read(SUBJECT)
-            write = thrift.release(found.value, self._me, a.clock.now_s())
+            write = lock.release(found.value, self._me, a.clock.now_s())
             if write is not None:
                 a.store.commit(SUBJECT, found, write, a.new_id())
         except (Conflict, Busy, Unknown):
@@ -259,21 +270,21 @@ class _Turn:
     def is_late(self) -> bool:
         return self._auto.clock.now_s() >= self._until_s
 
-    def ended(self, outcome: str, why: str, retry_at_s: float = 0.0) -> Ticked:
-        problems = tuple(dict.fromkeys(self._crew.problems))
-        seen = (self._known, self._sight) if self._sight else (None, None)
-        return Ticked(outcome, why, tuple(self._steps), retry_at_s, problems, *seen)
+    def ended(self, outcome: str, why: str, retry_at_s: float = 0.0) -> TickResult:
+        problems = tuple(dict.fromkeys(self._executor.problems))
+        seen = (self._known, self._snapshot) if self._snapshot else (None, None)
+        return TickResult(outcome, why, tuple(self._steps), retry_at_s, problems, *seen)
 
     def _read(self) -> Versioned[Cluster]:
         asked_s = self._auto.clock.now_s()  # before: whoever sleeps over the answer has an old record
         found = self._auto.store.read(SUBJECT)
-        self._crew.read_s = asked_s
+        self._executor.read_s = asked_s
         self._known = found.value
         self.held = self.held or found.value.lock.owner == self._me
         return found
 
-    def _step(self, cluster: Cluster, sight: Sight, now_s: float) -> Ahead:
-        self._stepped = self._locked_step(cluster, sight, now_s)
+    def _step(self, cluster: Cluster, snapshot: Snapshot, now_s: float) -> Ahead:
+        self._stepped = self._locked_step(cluster, snapshot, now_s)
         return self._stepped
 
     def _commit(self, found: Versioned[Cluster], write: Write[Cluster], commit_id: str) -> Versioned[Cluster]:
@@ -284,13 +295,13 @@ class _Turn:
             self._tell(write)
         return done
 
-    def _look(self) -> Sight:
-        raw = self._auto.look(self._me)
-        self._crew.names = {instance_id_of(node): node.metadata.name for node in raw.nodes}
-        self._crew.budgets = raw.budgets
-        self.weighed = frozenset(notice.key for notice in raw.notices)
-        self._sight = see(raw)
-        return self._sight
+    def _look(self) -> Snapshot:
+        listings = self._auto.look(self._me)
+        self._executor.names = {instance_id_of(node): node.metadata.name for node in listings.nodes}
+        self._executor.budgets = listings.budgets
+        self.known_notices = frozenset(notice.key for notice in listings.notices)
+        self._snapshot = build(listings)
+        return self._snapshot
 
     def _tell(self, ahead: Write[Cluster] | Do[Effect]) -> None:
         for step in in_words(ahead):

@@ -8,12 +8,12 @@ performed side by side: an effect that fails again and again holds up no other.
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from holdfast.autoscaler import answers, grow, interruption, shrink, sweep
+from holdfast.autoscaler import interruption, sweep
 from holdfast.autoscaler.decide import (
+    AddWorkers,
     Decision,
-    Grow,
     Hold,
-    Shrink,
+    RemoveWorkers,
     below_floor,
     book,
     decide,
@@ -21,11 +21,14 @@ from holdfast.autoscaler.decide import (
     stamp,
 )
 from holdfast.autoscaler.fleet import serving
-from holdfast.autoscaler.intend import HOUR_S
 from holdfast.autoscaler.ports import Drain, Effect, ForgetNotices, LaunchInstances, PrepareTemplate
 from holdfast.autoscaler.record import Cluster, Status
+from holdfast.autoscaler.scale_down import action as scale_down
+from holdfast.autoscaler.scale_up import action as scale_up
+from holdfast.autoscaler.scale_up import launch_result
+from holdfast.autoscaler.scale_up.launch_plan import HOUR_S
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Sight
+from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.kernel import Do, Done, Outcome, Wait, Workflow, Write
 
 Ahead = Write[Cluster] | Do[Effect] | Wait | Done
@@ -36,11 +39,13 @@ REUSE_S = 15
 """For so long the steps after an own commit may rest on one look."""
 
 
-def workflow(settings: Settings) -> Workflow[Cluster, Sight, Effect]:
+def workflow(settings: Settings) -> Workflow[Cluster, Snapshot, Effect]:
     """The shipped one.  In observe mode it writes what it would do, and asks for no effect."""
     ahead = observe if settings.observe else step
     return Workflow(
-        step=lambda cluster, sight, now_s: ahead(_recalled(cluster, settings, now_s), sight, settings, now_s),
+        step=lambda cluster, snapshot, now_s: ahead(
+            _recalled(cluster, settings, now_s), snapshot, settings, now_s
+        ),
         settle=lambda cluster, effect, outcome, now_s: settle(cluster, effect, outcome, settings, now_s),
         reuse_s=REUSE_S,
         by_record=follows_from_record,
@@ -53,16 +58,16 @@ def follows_from_record(effect: Effect) -> bool:
     return isinstance(effect, LaunchInstances | PrepareTemplate | ForgetNotices)
 
 
-def step(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Ahead:
+def step(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Ahead:
     due: list[Effect] = []
-    for wish in _wishes(cluster, sight, settings, now_s):
+    for wish in _wishes(cluster, snapshot, settings, now_s):
         if isinstance(wish, Write):
             return wish
         due += wish
     if due:
         # Capacity takes longest to come, so nobody waits for a drain before it is asked for.
         return Do(tuple(sorted(dict.fromkeys(due), key=lambda each: not isinstance(each, LaunchInstances))))
-    if cluster.scaling_in_progress or cluster.doomed or cluster.condemned:
+    if cluster.scaling_in_progress or cluster.interrupted or cluster.condemned:
         return Wait(now_s + NEXT_LOOK_S, _waiting_for(cluster))
     return Done()
 
@@ -72,148 +77,150 @@ def settle(
 ) -> Write[Cluster] | None:
     match effect:
         case LaunchInstances():
-            return answers.settle(cluster, effect, outcome, settings, now_s)
-        case Drain() if cluster.doom_of(effect.instance_id) is not None:
+            return launch_result.settle(cluster, effect, outcome, settings, now_s)
+        case Drain() if cluster.interruption_of(effect.instance_id) is not None:
             return interruption.settle(cluster, effect, outcome, now_s)
         case _:
-            return shrink.settle(cluster, effect, outcome, settings, now_s)
+            return scale_down.settle(cluster, effect, outcome, settings, now_s)
 
 
 def _wishes(
-    cluster: Cluster, sight: Sight, settings: Settings, now_s: float
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
 ) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
     """What each concern wants, the most urgent first.  `None` wishes are left out."""
     writes: tuple[Callable[[], Write[Cluster] | None], ...] = (
-        lambda: interruption.fold(cluster, sight, settings, now_s),
-        lambda: interruption.end(cluster, sight, settings, now_s),
-        lambda: sweep.lost(cluster, sight, settings, now_s),
+        lambda: interruption.fold(cluster, snapshot, settings, now_s),
+        lambda: interruption.end(cluster, snapshot, settings, now_s),
+        lambda: sweep.lost(cluster, snapshot, settings, now_s),
     )
     for write in writes:
         wanted = write()
         if wanted is not None:
             yield wanted
-    yield interruption.forget(cluster, sight, settings, now_s)
-    yield from _replacing(cluster, sight, settings, now_s)
-    yield interruption.effects(cluster, sight, now_s)
-    yield from _acting(cluster, sight, settings, now_s)
-    yield from _sweeping(cluster, sight, settings, now_s)
+    yield interruption.forget(cluster, snapshot, settings, now_s)
+    yield from _replacing(cluster, snapshot, settings, now_s)
+    yield interruption.effects(cluster, snapshot, now_s)
+    yield from _acting(cluster, snapshot, settings, now_s)
+    yield from _sweeping(cluster, snapshot, settings, now_s)
 
 
 def _replacing(
-    cluster: Cluster, sight: Sight, settings: Settings, now_s: float
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
 ) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
-    """One replacement for each doomed machine that the fleet still needs: decided here, once."""
+    """One replacement for each interrupted machine that the fleet still needs: decided here, once."""
     waiting = interruption.unanswered(cluster, settings)
     if not waiting or now_s < cluster.back_off_until_s:
         return
     if cluster.scale_down is not None:
         yield _cut_short(cluster, "the cloud takes workers back", settings, now_s)
         return
-    wanted, spare = interruption.needed(cluster, sight, waiting, settings)
+    wanted, spare = interruption.needed(cluster, snapshot, waiting, settings)
     if spare:
         yield interruption.unneeded(cluster, spare, now_s)
     if wanted:
-        needs = interruption.needs_for(wanted, sight, settings)
-        begun = grow.begin(cluster, sight, needs, "replaces doomed workers", settings, now_s)
+        needs = interruption.needs_for(wanted, snapshot, settings)
+        begun = scale_up.begin(cluster, snapshot, needs, "replaces interrupted workers", settings, now_s)
         if isinstance(begun, Do):
             yield begun.effects
         elif isinstance(begun, Write) and begun.value.scale_up is not None:
             up = begun.value.scale_up
             before = len(cluster.scale_up.launches) if cluster.scale_up else 0
-            covered = interruption.covered(wanted, up.launches[before:], sight, settings)
+            covered = interruption.covered(wanted, up.launches[before:], snapshot, settings)
             yield Write(interruption.answered(begun.value, covered, up.action_id), begun.events)
 
 
 def _acting(
-    cluster: Cluster, sight: Sight, settings: Settings, now_s: float
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
 ) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
     """Go on with the open action, or decide."""
-    decision = decide(cluster, sight, settings, now_s)
+    decision = decide(cluster, snapshot, settings, now_s)
     ahead: Ahead | None
     if cluster.scale_up is not None:
-        below = isinstance(decision, Grow) and below_floor(cluster, sight, settings)
-        if isinstance(decision, Grow) and below and grow.goes_well(cluster.scale_up):
-            # The floor waits for no open growth: what is missing becomes part of it.  A growth in
+        below = isinstance(decision, AddWorkers) and below_floor(cluster, snapshot, settings)
+        if isinstance(decision, AddWorkers) and below and scale_up.goes_well(cluster.scale_up):
+            # The floor waits for no open scale-up: what is missing becomes part of it.  A scale-up in
             # which something failed ends first, so that the next one backs off.
-            begun = grow.begin(cluster, sight, decision.needs, decision.why, settings, now_s)
+            begun = scale_up.begin(cluster, snapshot, decision.needs, decision.why, settings, now_s)
             if isinstance(begun, Write):
                 yield begun
-        ahead = grow.proceed(cluster, cluster.scale_up, sight, settings, now_s)
+        ahead = scale_up.proceed(cluster, cluster.scale_up, snapshot, settings, now_s)
     elif cluster.scale_down is not None:
-        if isinstance(decision, Grow):
+        if isinstance(decision, AddWorkers):
             yield _cut_short(cluster, f"more workers are wanted: {decision.why}", settings, now_s)
             return
-        ahead = shrink.proceed(cluster, cluster.scale_down, sight, settings, now_s)
+        ahead = scale_down.proceed(cluster, cluster.scale_down, snapshot, settings, now_s)
     else:
-        ahead = _begin(cluster, sight, decision, settings, now_s)
+        ahead = _begin(cluster, snapshot, decision, settings, now_s)
     if isinstance(ahead, Write):
         yield ahead
     elif isinstance(ahead, Do):
         yield ahead.effects
     if cluster.scaling_in_progress:
-        stamped = stamp(cluster, sight, settings, now_s)
+        stamped = stamp(cluster, snapshot, settings, now_s)
         if stamped is not None:
             yield stamped
 
 
-def _begin(cluster: Cluster, sight: Sight, decision: Decision, settings: Settings, now_s: float) -> Ahead:
+def _begin(
+    cluster: Cluster, snapshot: Snapshot, decision: Decision, settings: Settings, now_s: float
+) -> Ahead:
     """Write down what is decided, as an action or as the reason for none."""
-    if isinstance(decision, Grow):
-        begun = grow.begin(cluster, sight, decision.needs, decision.why, settings, now_s)
+    if isinstance(decision, AddWorkers):
+        begun = scale_up.begin(cluster, snapshot, decision.needs, decision.why, settings, now_s)
         if isinstance(begun, str):
             decision = Hold(f"more workers are wanted ({decision.why}): {begun}")
         elif isinstance(begun, Write):
-            return _told(begun, cluster, sight, decision, now_s)
+            return _told(begun, cluster, snapshot, decision, now_s)
         else:
             return begun
-    if isinstance(decision, Shrink):
-        planned = shrink.begin(cluster, sight, settings, now_s)
+    if isinstance(decision, RemoveWorkers):
+        planned = scale_down.begin(cluster, snapshot, settings, now_s)
         if planned is not None:
-            return _told(planned, cluster, sight, decision, now_s)
+            return _told(planned, cluster, snapshot, decision, now_s)
         decision = Hold("idle: no worker may leave now")
-    return book(cluster, sight, decision, settings, now_s) or Done()
+    return book(cluster, snapshot, decision, settings, now_s) or Done()
 
 
 def _told(
-    write: Write[Cluster], cluster: Cluster, sight: Sight, decision: Decision, now_s: float
+    write: Write[Cluster], cluster: Cluster, snapshot: Snapshot, decision: Decision, now_s: float
 ) -> Write[Cluster]:
     """An action begins together with what was known when it was decided."""
-    value = replace(write.value, hold_reason="", worker_count=len(serving(cluster, sight)))
-    return Write(value, (decision_event(cluster, sight, decision, now_s), *write.events))
+    value = replace(write.value, hold_reason="", worker_count=len(serving(cluster, snapshot)))
+    return Write(value, (decision_event(cluster, snapshot, decision, now_s), *write.events))
 
 
 def _cut_short(cluster: Cluster, why: str, settings: Settings, now_s: float) -> Write[Cluster]:
     """End the scale-down: keep what is not condemned; the condemned go on dying without it."""
-    given_up = shrink.give_up(cluster, why, settings, now_s)
-    return given_up or shrink.end(cluster, now_s)
+    given_up = scale_down.give_up(cluster, why, settings, now_s)
+    return given_up or scale_down.end(cluster, now_s)
 
 
 def _sweeping(
-    cluster: Cluster, sight: Sight, settings: Settings, now_s: float
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
 ) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
     for write in (
-        sweep.missing(cluster, sight, settings, now_s),
-        sweep.claim(cluster, sight, settings, now_s),
+        sweep.missing(cluster, snapshot, settings, now_s),
+        sweep.claim(cluster, snapshot, settings, now_s),
     ):
         if write is not None:
             yield write
-    tidying = shrink.tidy_up(cluster, sight, now_s)
+    tidying = scale_down.tidy_up(cluster, snapshot, now_s)
     if isinstance(tidying, Write):
         yield tidying
     elif tidying is not None:
         yield tidying.effects
-    yield sweep.effects(cluster, sight, settings, now_s)
+    yield sweep.effects(cluster, snapshot, settings, now_s)
 
 
-def observe(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Ahead:
+def observe(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Ahead:
     """Look, decide, and write down what would be done; touch nothing."""
-    decision = decide(cluster, sight, settings, now_s)
-    if isinstance(decision, Grow):
+    decision = decide(cluster, snapshot, settings, now_s)
+    if isinstance(decision, AddWorkers):
         wanted = ", ".join(f"{need.count} of {need.pool}" for need in decision.needs)
-        decision = Hold(f"observing: would grow by {wanted}, because {decision.why}")
-    elif isinstance(decision, Shrink):
-        decision = Hold("observing: would shrink, because the workers are idle")
-    return book(cluster, sight, decision, settings, now_s) or Done()
+        decision = Hold(f"observing: would scale up by {wanted}, because {decision.why}")
+    elif isinstance(decision, RemoveWorkers):
+        decision = Hold("observing: would scale down, because the workers are idle")
+    return book(cluster, snapshot, decision, settings, now_s) or Done()
 
 
 def _recalled(cluster: Cluster, settings: Settings, now_s: float) -> Cluster:

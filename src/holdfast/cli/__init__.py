@@ -11,7 +11,7 @@ main = click.version_option(package_name="holdfast")(
         summaries={
             "up": "Watch the three parts live in the simulated world.",
             "sim": "Live through one seed of the simulated world, and judge it.",
-            "autoscaler": "Grow and shrink the workers of a cluster.",
+            "autoscaler": "Scale up and scale down the workers of a cluster.",
         },
         text="Holdfast keeps spot fleets on AWS standing.",
     )

@@ -132,7 +132,7 @@ def _show(demo: "Demo", speed: float, for_s: float | None) -> None:
     from rich.console import Console
     from rich.live import Live
 
-    from holdfast.cli.view import screen
+    from holdfast.cli.up_screen import screen
 
     console, paused, message, shown_s = Console(), False, "", 0.0
     with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
@@ -185,7 +185,7 @@ def _save(demo: "Demo", speed: float, picture: Path) -> None:
     from rich._export_format import CONSOLE_SVG_FORMAT
     from rich.console import Console
 
-    from holdfast.cli.view import screen
+    from holdfast.cli.up_screen import screen
 
     console = Console(record=True, width=132, file=io.StringIO())
     console.print(screen(demo, speed=speed, paused=False, message="", keys=False, events=10))

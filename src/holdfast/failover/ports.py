@@ -35,7 +35,7 @@ class Seen:
     leases_left_s: Mapping[str, float]
     """What is left of each instance's newest lease, by the database's clock.  An instance
     that is not in it was never granted one, or is known to be gone."""
-    doomed: frozenset[str] = frozenset()
+    interrupted: frozenset[str] = frozenset()
     """Instances with a termination notice, or known to be dead."""
 
 

@@ -28,7 +28,7 @@ class Policy:
     look_again_s: float = 1.0
     """How long to wait when only the world can change something."""
     grace_s: float = 60.0
-    """How long a new primary may take to ask for its first lease.  For thrift only: a
+    """How long a new primary may take to ask for its first lease.  For lock only: a
     primary that is replaced too early is replaced safely."""
 
 
@@ -44,7 +44,7 @@ def step(group: Group, seen: Seen, now_s: float, policy: Policy) -> Ahead:
         return _promote(group, seen, now_s, "no primary yet") or Wait(
             now_s + policy.look_again_s, "no primary, and no replica is ready"
         )
-    if primary in seen.doomed:
+    if primary in seen.interrupted:
         why = "termination notice"
     elif seen.leases_left_s.get(primary, 0) <= 0 and now_s >= group.since_s + policy.grace_s:
         why = "lease ran out"
@@ -99,4 +99,4 @@ def _promote(group: Group, seen: Seen, now_s: float, why: str) -> Write[Group] |
 
 
 def _candidates(group: Group, seen: Seen) -> tuple[str, ...]:
-    return tuple(instance_id for instance_id in group.candidates if instance_id not in seen.doomed)
+    return tuple(instance_id for instance_id in group.candidates if instance_id not in seen.interrupted)

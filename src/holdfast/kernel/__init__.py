@@ -6,11 +6,11 @@ nothing but the standard library's data modules.  What only one part needs belon
 that part.
 """
 
-from holdfast.kernel.driver import AsyncHands, Hands, advance, advance_async
+from holdfast.kernel.driver import AsyncHands, DriverPorts, advance, advance_async
 from holdfast.kernel.errors import Busy, Conflict, Corrupt, HoldfastError, Invalid, Refused, Unknown
 from holdfast.kernel.event import Event, Logged
 from holdfast.kernel.lock import FREE, Lock
-from holdfast.kernel.ports import Clock, Dice, NewId, Repository
+from holdfast.kernel.ports import Clock, NewId, Random, Repository
 from holdfast.kernel.step import Ahead, Do, Done, Happened, Outcome, Wait, Workflow
 from holdfast.kernel.write import Versioned, Write
 
@@ -22,11 +22,10 @@ __all__ = [
     "Clock",
     "Conflict",
     "Corrupt",
-    "Dice",
     "Do",
     "Done",
+    "DriverPorts",
     "Event",
-    "Hands",
     "Happened",
     "HoldfastError",
     "Invalid",
@@ -34,6 +33,7 @@ __all__ = [
     "Logged",
     "NewId",
     "Outcome",
+    "Random",
     "Refused",
     "Repository",
     "Unknown",

@@ -22,7 +22,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from holdfast.kernel.errors import Busy, Conflict, HoldfastError, Unknown
 from holdfast.kernel.event import Event
-from holdfast.kernel.ports import Clock, Dice, NewId, Repository
+from holdfast.kernel.ports import Clock, NewId, Random, Repository
 from holdfast.kernel.step import Ahead, Do, Happened, Outcome, Workflow
 from holdfast.kernel.write import EVENTS_MAX, Versioned, Write
 
@@ -36,18 +36,18 @@ PAUSE_MAX_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Hands(Generic[Record, Seen, Effect]):
+class DriverPorts(Generic[Record, Seen, Effect]):
     """All that a turn may touch, each as a function."""
 
     read: Callable[[], Versioned[Record]]
     look: Callable[[], Seen]
     commit: Callable[[Versioned[Record], Write[Record], str], Versioned[Record]]
-    whose: Callable[[int], str | None]
+    commit_id_at: Callable[[int], str | None]
     perform: Callable[[tuple[Effect, ...]], Sequence[Outcome]]
     pause: Callable[[float], None]
     now_s: Callable[[], float]
     new_id: NewId
-    dice: Dice
+    random: Random
 
     @classmethod
     def on(
@@ -59,19 +59,19 @@ class Hands(Generic[Record, Seen, Effect]):
         perform: Callable[[Effect], object],
         clock: Clock,
         new_id: NewId,
-        dice: Dice,
-    ) -> "Hands[Record, Seen, Effect]":
+        random: Random,
+    ) -> "DriverPorts[Record, Seen, Effect]":
         """Ports on one record of a repository; effects are performed one after the other."""
         return cls(
             read=lambda: store.read(subject),
             look=look,
             commit=lambda found, write, commit_id: store.commit(subject, found, write, commit_id),
-            whose=lambda version: store.whose(subject, version),
+            commit_id_at=lambda version: store.commit_id_at(subject, version),
             perform=lambda effects: [outcome_of(perform, effect) for effect in effects],
             now_s=clock.now_s,
             pause=clock.sleep,
             new_id=new_id,
-            dice=dice,
+            random=random,
         )
 
 
@@ -82,15 +82,15 @@ class AsyncHands(Generic[Record, Seen, Effect]):
     read: Callable[[], Awaitable[Versioned[Record]]]
     look: Callable[[], Awaitable[Seen]]
     commit: Callable[[Versioned[Record], Write[Record], str], Awaitable[Versioned[Record]]]
-    whose: Callable[[int], Awaitable[str | None]]
+    commit_id_at: Callable[[int], Awaitable[str | None]]
     perform: Callable[[tuple[Effect, ...]], Awaitable[Sequence[Outcome]]]
     pause: Callable[[float], Awaitable[None]]
     now_s: Callable[[], float]
     new_id: NewId
-    dice: Dice
+    random: Random
 
 
-Ports = Hands[Record, Seen, Effect] | AsyncHands[Record, Seen, Effect]
+Ports = DriverPorts[Record, Seen, Effect] | AsyncHands[Record, Seen, Effect]
 Call = Callable[[], Any]
 """One of the ports with its arguments."""
 Turn = Generator[Call, Any, Ahead[Record, Effect]]
@@ -145,7 +145,7 @@ def _commit(
         return done
     except Unknown:
         try:
-            winner: str | None = yield partial(ports.whose, found.version + 1)
+            winner: str | None = yield partial(ports.commit_id_at, found.version + 1)
         except Busy as error:
             # Busy would say "certainly not written", which is just what we do not know.
             raise Unknown(f"nor could it be looked up: {error}") from error
@@ -178,7 +178,7 @@ def _note(
             pass  # read again: the record says what is left to note
         except (Busy, Unknown):
             yield partial(
-                ports.pause, pause_s * (1 + ports.dice()) / 2
+                ports.pause, pause_s * (1 + ports.random()) / 2
             )  # those who collided must not meet again
             pause_s = min(2 * pause_s, PAUSE_MAX_S)
     raise Busy(f"could not note {news[0][0]} in {NOTE_TRIES_MAX} tries")
@@ -214,7 +214,7 @@ def outcome_of(perform: Callable[[Effect], object], effect: Effect) -> Outcome:
 
 
 def advance(
-    ports: Hands[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
+    ports: DriverPorts[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
 ) -> Ahead[Record, Effect]:
     """Take a turn in plain code.  Raises Conflict, Busy or Unknown if it could not be taken."""
     running = turn(ports, workflow)

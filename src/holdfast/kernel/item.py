@@ -73,7 +73,7 @@ class Codec(Generic[Record]):
     encode: Callable[[Record], Item]
     decode: Callable[[Item], Record]
     """Takes a checked item.  May raise ValueError for shapes that no single attribute shows."""
-    stated: tuple[str, ...]
+    guarded_attributes: tuple[str, ...]
     """Attributes that a commit checks beside the version, so that a writer which knows no
     versions is noticed too."""
 

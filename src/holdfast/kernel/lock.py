@@ -1,4 +1,4 @@
-"""The lock: for thrift, never for safety.
+"""The lock: advisory, never for safety.
 
 It keeps two invocations from doing the same work at once.  When it expires, another may
 *resume the same action*, never begin a second one over it.  Nothing breaks if two hold

@@ -15,7 +15,7 @@ NewId = Callable[[], str]
 """Draws an id that nobody has drawn before.  Never derived from content: two processes
 that write the same thing must not both believe that they won."""
 
-Dice = Callable[[], float]
+Random = Callable[[], float]
 """Draws a number from 0 up to 1, for jitter.  A port, so that a seed replays a history."""
 
 
@@ -32,7 +32,7 @@ class Clock(Protocol):
 class Repository(Protocol[Record]):
     """Keeps records and their events.  Each part has one, in its own terms.
 
-    `holdfast.kernel.contract` says what every implementation promises.
+    `holdfast.testing.contract` says what every implementation promises.
     """
 
     def read(self, subject: str) -> Versioned[Record]:
@@ -53,7 +53,7 @@ class Repository(Protocol[Record]):
         """
         ...
 
-    def whose(self, subject: str, version: int) -> str | None:
+    def commit_id_at(self, subject: str, version: int) -> str | None:
         """The commit id behind a version, None if it was never written.  Repeatable."""
         ...
 

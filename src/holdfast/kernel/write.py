@@ -19,7 +19,9 @@ class Versioned(Generic[Record]):
     value: Record
     version: int
     commit_id: str
-    stated: Mapping[str, object] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
+    guarded_attributes: Mapping[str, object] = field(
+        default_factory=lambda: NOTHING, compare=False, repr=False
+    )
     """What the repository wants to find unchanged when it commits; opaque to everybody else."""
 
 

@@ -80,7 +80,7 @@ CODEC: Codec[Cap] = Codec(
     first=Cap(),
     encode=encode,
     decode=decode,
-    stated=("shard_count", "worker_count"),
+    guarded_attributes=("shard_count", "worker_count"),
 )
 
 

@@ -34,14 +34,14 @@ class Faults:
 
     @classmethod
     def swarm(cls, seed: int) -> "Faults":
-        dice = Random(f"faults {seed}")
-        chance = dice.choice((0.01, 0.03, 0.08))
-        often = {fate for fate in Fate if dice.random() < 0.6}
+        random = Random(f"faults {seed}")
+        chance = random.choice((0.01, 0.03, 0.08))
+        often = {fate for fate in Fate if random.random() < 0.6}
         active = {kind: tuple(fate for fate in fates if fate in often) for kind, fates in POSSIBLE.items()}
         return cls(chance, active)
 
-    def draw(self, dice: Random, kind: Kind) -> Fate:
-        if dice.random() >= self.chance:
+    def draw(self, random: Random, kind: Kind) -> Fate:
+        if random.random() >= self.chance:
             return Fate.WORKS
         fates = self.active[kind]
-        return dice.choice(fates) if fates else Fate.WORKS
+        return random.choice(fates) if fates else Fate.WORKS

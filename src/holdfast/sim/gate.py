@@ -1,7 +1,7 @@
 """The gate that every call from a simulated process to the world passes through.
 
 What can become of a call is its fate.  A gate draws one: from an enumeration that visits
-them all, or from seeded dice.  The code on both sides of the gate is the product's.
+them all, or from seeded random.  The code on both sides of the gate is the product's.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from holdfast.kernel import Busy, Logged, Repository, Unknown, Versioned, Write
-from holdfast.sim.choices import Choose
+from holdfast.testing.choices import Choose
 
 T = TypeVar("T")
 Record = TypeVar("Record")
@@ -129,8 +129,8 @@ class Gated(Generic[Record]):
             name, Kind.CHANGE, lambda: self._store.commit(subject, found, write, commit_id)
         )
 
-    def whose(self, subject: str, version: int) -> str | None:
-        return self._gate.call("whose", Kind.READ, lambda: self._store.whose(subject, version))
+    def commit_id_at(self, subject: str, version: int) -> str | None:
+        return self._gate.call("whose", Kind.READ, lambda: self._store.commit_id_at(subject, version))
 
     def events(self, subject: str, after: int = 0) -> Sequence[Logged]:
         return self._store.events(subject, after)

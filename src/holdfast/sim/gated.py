@@ -10,9 +10,9 @@ from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
 from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Pod
 from holdfast.cloud.launches import Launched, Refused, Template
 from holdfast.kernel import Busy, Unknown
-from holdfast.sim.cloud import SimCloud
-from holdfast.sim.cluster import SimKubernetes
+from holdfast.sim.ec2.cloud import SimCloud
 from holdfast.sim.gate import Gate, Kind
+from holdfast.sim.kubernetes.cluster import SimKubernetes
 
 T = TypeVar("T")
 LAG_MAX_S = 300.0

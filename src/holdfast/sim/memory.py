@@ -28,7 +28,7 @@ class Log:
         for n, event in enumerate(write.events):
             told[version, n] = Logged(subject, version, n, commit_id, event)
 
-    def whose(self, subject: str, version: int) -> str | None:
+    def commit_id_at(self, subject: str, version: int) -> str | None:
         logged = self.by_subject.get(subject, {}).get((version, 0))
         return logged.commit_id if logged else None
 
@@ -43,7 +43,7 @@ class Log:
         """False if this very commit stands already; raises Conflict if another's does."""
         if stored == expected:
             return True
-        if self.whose(subject, expected + 1) == commit_id:
+        if self.commit_id_at(subject, expected + 1) == commit_id:
             return False
         raise Conflict(f"{subject}: version {stored} is stored, not {expected}")
 
@@ -64,7 +64,7 @@ class MemoryItems(Generic[Record]):
         if found is None or before is not item or item is NO_ITEM:
             value = self._codec.load(item, table=self._table, key=subject)
             commit_id = str(item.get("commitId", ""))
-            found = Versioned(value, self._version(subject), commit_id, self._stated(subject))
+            found = Versioned(value, self._version(subject), commit_id, self._guarded_attributes(subject))
             self._loaded[subject] = (item, found)
         return found
 
@@ -87,8 +87,8 @@ class MemoryItems(Generic[Record]):
         version = found.version + 1
         stored = self._version(subject)
         if not self.log.may_write(subject, stored=stored, expected=found.version, commit_id=commit_id):
-            return Versioned(write.value, version, commit_id, self._stated(subject))
-        if found.stated and found.stated != self._stated(subject):
+            return Versioned(write.value, version, commit_id, self._guarded_attributes(subject))
+        if found.guarded_attributes and found.guarded_attributes != self._guarded_attributes(subject):
             raise Conflict(f"{subject}: changed by something that knows no versions")
         before = self.items.get(subject, NO_ITEM)
         foreign = {name: value for name, value in before.items() if name not in self._codec.names}
@@ -98,12 +98,12 @@ class MemoryItems(Generic[Record]):
             self._limits.charge(subject, item, len(write.events))
         self.log.tell(subject, version, commit_id, write)
         self.items[subject] = item
-        done = Versioned(write.value, version, commit_id, self._stated(subject))
+        done = Versioned(write.value, version, commit_id, self._guarded_attributes(subject))
         self._loaded[subject] = (item, done)
         return done
 
-    def whose(self, subject: str, version: int) -> str | None:
-        return self.log.whose(subject, version)
+    def commit_id_at(self, subject: str, version: int) -> str | None:
+        return self.log.commit_id_at(subject, version)
 
     def events(self, subject: str, after: int = 0) -> Sequence[Logged]:
         return self.log.events(subject, after)
@@ -114,9 +114,9 @@ class MemoryItems(Generic[Record]):
             return self.log.last(subject)
         return load_version(item, table=self._table, key=subject)
 
-    def _stated(self, subject: str) -> dict[str, object]:
+    def _guarded_attributes(self, subject: str) -> dict[str, object]:
         item = self.items.get(subject, NO_ITEM)
-        return {name: item.get(name) for name in ("version", *self._codec.stated)}
+        return {name: item.get(name) for name in ("version", *self._codec.guarded_attributes)}
 
 
 class MemoryCaps(MemoryItems[Cap]):
@@ -164,8 +164,8 @@ class MemoryGroups:
             }
         return done
 
-    def whose(self, agent_id: str, version: int) -> str | None:
-        return self.log.whose(agent_id, version)
+    def commit_id_at(self, agent_id: str, version: int) -> str | None:
+        return self.log.commit_id_at(agent_id, version)
 
     def events(self, agent_id: str, after: int = 0) -> Sequence[Logged]:
         return self.log.events(agent_id, after)

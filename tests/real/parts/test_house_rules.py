@@ -98,10 +98,10 @@ def test_stopping_twice_is_stopping_once() -> None:
 def test_a_run_that_dies_takes_its_parts_along_and_leaves_its_neighbour_alone(
     runs: list[Run], by: signal.Signals
 ) -> None:
-    doomed, neighbour = runs
-    assert doomed.folder != neighbour.folder
-    doomed.die(by)
-    doomed.assert_gone()
+    interrupted, neighbour = runs
+    assert interrupted.folder != neighbour.folder
+    interrupted.die(by)
+    interrupted.assert_gone()
     assert neighbour.folder.exists()
     assert neighbour.answers
     neighbour.die(by)

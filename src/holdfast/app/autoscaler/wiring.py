@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.adapters.clock import SystemClock, new_id
 from holdfast.app.autoscaler import clients
 from holdfast.app.autoscaler.stores import open_stores
-from holdfast.autoscaler.ports import Load, Metrics, Witness
+from holdfast.autoscaler.ports import Load, Metrics, ReadinessCheck
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cloud.kubernetes import KubeNode, Pod
@@ -46,9 +46,9 @@ def assemble(
         metrics=metrics_of(located, kubernetes),
         clock=SystemClock(),
         new_id=new_id,
-        dice=random.random,
+        random=random.random,
         together=side_by_side,
-        witness=witness_of(located),
+        readiness_check=readiness_check_of(located),
     )
 
 
@@ -122,7 +122,7 @@ def metrics_of(settings: Settings, kubernetes: "KubernetesApi") -> Metrics:
     return Prometheus(settings.prometheus_url, max_age_s=settings.metrics_max_age_s)
 
 
-def witness_of(settings: Settings) -> Witness | None:
+def readiness_check_of(settings: Settings) -> ReadinessCheck | None:
     """What else must call a new node Ready; None: the API's word is enough, or no other source is known."""
     if settings.join_check != "prometheus" or not settings.prometheus_url:
         return None

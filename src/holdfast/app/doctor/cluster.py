@@ -76,17 +76,17 @@ def _nodes(api: "KubernetesApi", found: list[KubeNode]) -> str:
 
 
 def _join_check(settings: Settings) -> Iterator[Check]:
-    from holdfast.app.autoscaler.wiring import witness_of
+    from holdfast.app.autoscaler.wiring import readiness_check_of
 
     if settings.join_check != "prometheus":
         return
     what = "who is Ready, by kube-state-metrics"
-    witness = witness_of(settings)
-    if witness is None:
+    readiness_check = readiness_check_of(settings)
+    if readiness_check is None:
         fix = "set PROMETHEUS_URL, or JOIN_CHECK=kubernetes"
         yield Check(METRICS, what, False, "it is not known where Prometheus is: the API's word counts", fix)
     else:
-        yield tried(METRICS, what, lambda: f"{len(witness.ready_nodes())} nodes")
+        yield tried(METRICS, what, lambda: f"{len(readiness_check.ready_nodes())} nodes")
 
 
 def _load(settings: Settings, api: "KubernetesApi", workers: Sequence[KubeNode]) -> Check:
@@ -102,5 +102,5 @@ def _load(settings: Settings, api: "KubernetesApi", workers: Sequence[KubeNode])
         return Check(METRICS, what, True, f"cpu {load.cpu:.0%}")
     if not workers:
         return Check(METRICS, what, None, "there is no worker to measure yet")
-    fix = "without it nothing shrinks; METRICS=metrics-server or METRICS=requests need no Prometheus"
+    fix = "without it nothing scales down; METRICS=metrics-server or METRICS=requests need no Prometheus"
     return Check(METRICS, what, False, load.problem, fix)

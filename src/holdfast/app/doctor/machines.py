@@ -79,7 +79,7 @@ def _pool(client: "EC2Client", cloud: "Ec2Cloud", settings: Settings, pool: Pool
 
 def _zones(cloud: "Ec2Cloud", pool: Pool) -> str:
     if not pool.subnet_ids:
-        raise Invalid(f"subnet_ids of pool {pool.name} is empty: it cannot grow; name at least one")
+        raise Invalid(f"subnet_ids of pool {pool.name} is empty: it cannot scale up; name at least one")
     return ", ".join(f"{subnet} in {zone}" for subnet, zone in cloud.subnets(pool.subnet_ids).items())
 
 

@@ -8,7 +8,7 @@ from holdfast.autoscaler import sweep
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.report.gauges import state_of
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Ghost, Sight, Worker
+from holdfast.autoscaler.snapshot import Ghost, Snapshot, Worker
 from holdfast.cloud import State
 
 
@@ -38,23 +38,23 @@ class Account:
         return asdict(self)
 
 
-def account(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Account:
+def account(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Account:
     found = [
         *(
             _machine(cluster, worker, settings, now_s)
-            for worker in sight.workers
+            for worker in snapshot.workers
             if _is_loose(cluster, worker)
         ),
-        *(_node(cluster, ghost, settings, now_s) for ghost in sight.ghosts),
+        *(_node(cluster, ghost, settings, now_s) for ghost in snapshot.ghosts),
         *(
             Found("cordon", stray.instance_id, f"of the ended action {stray.action_id}", "is lifted")
-            for stray in sorted(sweep.strays(cluster, sight))
+            for stray in sorted(sweep.strays(cluster, snapshot))
         ),
     ]
-    alive = [worker for worker in sight.workers if worker.alive]
+    alive = [worker for worker in snapshot.workers if worker.alive]
     owned = sum(worker.ours and not _is_loose(cluster, worker) for worker in alive)
     foreign = sum(not worker.ours for worker in alive)
-    return Account(owned, foreign, tuple(found), sight.troubles)
+    return Account(owned, foreign, tuple(found), snapshot.troubles)
 
 
 def _is_loose(cluster: Cluster, worker: Worker) -> bool:
@@ -72,7 +72,7 @@ def _named(cluster: Cluster) -> frozenset[str]:
     return frozenset(
         (
             *(one.instance_id for one in cluster.recent),
-            *(one.instance_id for one in cluster.doomed),
+            *(one.instance_id for one in cluster.interrupted),
             *(up.instance_ids if up else ()),
         )
     )

@@ -1,4 +1,4 @@
-"""What would have to change for the fleet to grow or to shrink now.
+"""What would have to change for the fleet to scale up or to scale down now.
 
 Each condition says how things stand, whether it holds, and by how much it misses.  The decision
 itself is made by `decide`; here it is only taken apart.
@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.autoscaler.decide import Hold, Shrink, below_floor, decide, is_idle
+from holdfast.autoscaler.decide import Hold, RemoveWorkers, below_floor, decide, is_idle
 from holdfast.autoscaler.fleet import on_its_way, serving, size
-from holdfast.autoscaler.intend import spent_lately
 from holdfast.autoscaler.interruption import unanswered
+from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.scale_up.launch_plan import spent_lately
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Sight
-from holdfast.autoscaler.steering import is_paused
+from holdfast.autoscaler.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Condition:
 @dataclass(frozen=True, slots=True)
 class FleetVerdict:
     decision: str
-    """`grow`, `shrink` or `hold`."""
+    """`scale up`, `scale down` or `hold`."""
     why: str
-    reasons_to_grow: tuple[Condition, ...]
+    reasons_to_scale_up: tuple[Condition, ...]
     """One of these is enough, if nothing below is against it."""
-    bars_to_growth: tuple[Condition, ...]
+    bars_to_scale_up: tuple[Condition, ...]
     """Each must be clear, that is, hold."""
-    shrinks_only_if: tuple[Condition, ...]
+    scales_down_only_if: tuple[Condition, ...]
     """Each must hold."""
     troubles: tuple[str, ...] = ()
 
@@ -45,33 +45,35 @@ class FleetVerdict:
         return {
             "decision": self.decision,
             "why": self.why,
-            "reasons_to_grow": [each.as_json() for each in self.reasons_to_grow],
-            "bars_to_growth": [each.as_json() for each in self.bars_to_growth],
-            "shrinks_only_if": [each.as_json() for each in self.shrinks_only_if],
+            "reasons_to_scale_up": [each.as_json() for each in self.reasons_to_scale_up],
+            "bars_to_scale_up": [each.as_json() for each in self.bars_to_scale_up],
+            "scales_down_only_if": [each.as_json() for each in self.scales_down_only_if],
             "troubles": list(self.troubles),
         }
 
 
 def explain_fleet(
-    cluster: Cluster, sight: Sight, settings: Settings, now_s: float, may_leave: int
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float, may_leave: int
 ) -> FleetVerdict:
     """`may_leave`: how many nodes nothing keeps."""
-    decision = decide(cluster, sight, settings, now_s)
-    if isinstance(decision, Shrink) and not may_leave:
+    decision = decide(cluster, snapshot, settings, now_s)
+    if isinstance(decision, RemoveWorkers) and not may_leave:
         decision = Hold(f"{decision.why}: no worker may leave now")
     return FleetVerdict(
         decision.word,
         decision.why,
-        tuple(_reasons_to_grow(cluster, sight, settings, now_s)),
-        tuple(_bars_to_growth(cluster, sight, settings, now_s)),
-        tuple(_shrinks_only_if(cluster, sight, settings, now_s, may_leave)),
-        sight.troubles,
+        tuple(_reasons_to_scale_up(cluster, snapshot, settings, now_s)),
+        tuple(_bars_to_scale_up(cluster, snapshot, settings, now_s)),
+        tuple(_scales_down_only_if(cluster, snapshot, settings, now_s, may_leave)),
+        snapshot.troubles,
     )
 
 
-def _reasons_to_grow(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Iterable[Condition]:
-    missing = sum(need.count for need in below_floor(cluster, sight, settings))
-    there = size(cluster, sight)
+def _reasons_to_scale_up(
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
+) -> Iterable[Condition]:
+    missing = sum(need.count for need in below_floor(cluster, snapshot, settings))
+    there = size(cluster, snapshot)
     yield Condition(
         "below the floor",
         missing > 0,
@@ -79,14 +81,14 @@ def _reasons_to_grow(cluster: Cluster, sight: Sight, settings: Settings, now_s: 
         + (f": {missing} missing" if missing else ""),
     )
     waited_s = max(0.0, now_s - cluster.pending_since_s) if cluster.pending_since_s else 0.0
-    needs = sight.needs(on_its_way(cluster, sight))
+    needs = snapshot.needs(on_its_way(cluster, snapshot))
     wanted = sum(need.count for need in needs)
-    says = f"{sight.pending} pods wait for room, PENDING_UP_SEC is {settings.pending_up_s}"
-    if sight.pending:
+    says = f"{snapshot.pending} pods wait for room, PENDING_UP_SEC is {settings.pending_up_s}"
+    if snapshot.pending:
         says += f", they wait for {waited_s:.0f} s"
         says += f" and need {wanted} more workers" if needs else "; what there is or comes has room for them"
     yield Condition("pods are pending", bool(needs) and waited_s >= settings.pending_up_s, says)
-    cpu = sight.load.cpu
+    cpu = snapshot.load.cpu
     yield Condition(
         "busy",
         cpu is not None and cpu > settings.cpu_up,
@@ -94,11 +96,13 @@ def _reasons_to_grow(cluster: Cluster, sight: Sight, settings: Settings, now_s: 
     )
 
 
-def _bars_to_growth(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Iterable[Condition]:
+def _bars_to_scale_up(
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
+) -> Iterable[Condition]:
     yield _no_action(cluster)
     yield _not_paused(cluster, now_s)
-    yield _over("cool-down after the last growth", cluster.last_up_s, settings.cooldown_up_s, now_s)
-    there = size(cluster, sight)
+    yield _over("cool-down after the last scale-up", cluster.last_up_s, settings.cooldown_up_s, now_s)
+    there = size(cluster, snapshot)
     yield Condition(
         "greatest size",
         there < settings.max_workers,
@@ -108,7 +112,7 @@ def _bars_to_growth(cluster: Cluster, sight: Sight, settings: Settings, now_s: f
     yield Condition(
         "back-off",
         left_s <= 0,
-        f"{cluster.failures} growths in a row failed: nothing is launched for {left_s:.0f} s more"
+        f"{cluster.failures} scale-ups in a row failed: nothing is launched for {left_s:.0f} s more"
         if left_s > 0
         else "none",
     )
@@ -119,19 +123,19 @@ def _bars_to_growth(cluster: Cluster, sight: Sight, settings: Settings, now_s: f
         f"{spent} of {settings.launch_budget} spent",
     )
     if settings.usd_per_hour_max:
-        yield _cost(sight, settings)
-    nowhere = [pool.name for pool in settings.pools if not any(p.pool == pool.name for p in sight.places)]
+        yield _cost(snapshot, settings)
+    nowhere = [pool.name for pool in settings.pools if not any(p.pool == pool.name for p in snapshot.places)]
     yield Condition(
-        "somewhere to grow",
+        "somewhere to scale up",
         len(nowhere) < len(settings.pools),
         f"no known subnet: pool {', '.join(nowhere)}" if nowhere else "every pool has a known subnet",
     )
 
 
-def _shrinks_only_if(
-    cluster: Cluster, sight: Sight, settings: Settings, now_s: float, may_leave: int
+def _scales_down_only_if(
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float, may_leave: int
 ) -> Iterable[Condition]:
-    load = sight.load
+    load = snapshot.load
     yield _no_action(cluster)
     yield _not_paused(cluster, now_s)
     if load.cpu is None:
@@ -144,18 +148,18 @@ def _shrinks_only_if(
             f"CPU is {_percent(load.cpu)}, was {_percent(busiest)} at most, "
             f"and must stay below {_percent(settings.cpu_down)} (CPU_DOWN)",
         )
-    yield Condition("nothing pending", sight.pending == 0, f"{sight.pending} pods wait for room")
+    yield Condition("nothing pending", snapshot.pending == 0, f"{snapshot.pending} pods wait for room")
     idle_s = max(0.0, now_s - cluster.idle_since_s) if cluster.idle_since_s else 0.0
     left_s = settings.idle_down_s - idle_s
     # The record's stamp is as old as the last tick; what is seen now may end it.
-    ends = " until now; the next tick counts anew" if idle_s and not is_idle(sight, settings) else ""
+    ends = " until now; the next tick counts anew" if idle_s and not is_idle(snapshot, settings) else ""
     yield Condition(
         "idle long enough",
         bool(cluster.idle_since_s) and left_s <= 0,
         f"idle for {idle_s:.0f} of {settings.idle_down_s} s (IDLE_DOWN_SEC){ends}",
     )
     yield _over("cool-down after the last action", cluster.last_scale_s, settings.cooldown_down_s, now_s)
-    there = len(serving(cluster, sight))
+    there = len(serving(cluster, snapshot))
     yield Condition(
         "above the floor",
         there > settings.min_workers,
@@ -167,13 +171,13 @@ def _shrinks_only_if(
         not struck,
         f"the cloud takes {struck} workers back, and they are not answered yet" if struck else "none",
     )
-    yield Condition("nothing troubles", not sight.troubles, "; ".join(sight.troubles) or "nothing")
+    yield Condition("nothing troubles", not snapshot.troubles, "; ".join(snapshot.troubles) or "nothing")
     yield Condition("a node that may leave", may_leave > 0, f"{may_leave} nodes may leave")
 
 
-def _cost(sight: Sight, settings: Settings) -> Condition:
+def _cost(snapshot: Snapshot, settings: Settings) -> Condition:
     """What one more costs depends on where it goes: the least that must be left is something."""
-    usd, most = sight.usd_per_hour(), settings.usd_per_hour_max
+    usd, most = snapshot.usd_per_hour(), settings.usd_per_hour_max
     costs = f"it costs {usd:.4g} dollars an hour" if usd is not None else "what it costs is not known"
     return Condition(
         "cost ceiling",

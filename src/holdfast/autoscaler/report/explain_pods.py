@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.autoscaler.drain import controller_of, is_daemon
-from holdfast.autoscaler.weighing.fit import Room, out_of_our_hands
-from holdfast.autoscaler.weighing.pack import Fate, Packed
-from holdfast.autoscaler.weighing.weigh import Scales, is_unschedulable
+from holdfast.autoscaler.scale_down.drain import controller_of, is_daemon
+from holdfast.autoscaler.scheduling.fit import Room, not_for_us_to_place
+from holdfast.autoscaler.scheduling.pack import Fate, Packed
+from holdfast.autoscaler.scheduling.simulation import Simulation, is_unschedulable
 from holdfast.cloud.kubernetes import FINISHED, Pod
 
 NAMED_MAX = 5
@@ -25,7 +25,7 @@ class PodVerdict:
     """The nodes that would take them, with how many."""
     why: str = ""
     """Why there is no taker, or not for all; or what is not certain about it."""
-    hopeless: bool = False
+    unsatisfiable: bool = False
     """No template of ours could run them."""
 
     def as_json(self) -> dict[str, Any]:
@@ -35,28 +35,28 @@ class PodVerdict:
             "owners": list(self.owners),
             "takers": list(self.takers),
             "why": self.why,
-            "hopeless": self.hopeless,
+            "unsatisfiable": self.unsatisfiable,
         }
 
 
-def explain_pods(scales: Scales, on_its_way: int) -> tuple[PodVerdict, ...]:
-    packed = scales.packed(on_its_way)
-    weighed = [_verdict(fate, packed) for fate in packed.fates]
-    return (*weighed, *_not_weighed(scales.unbound))
+def explain_pods(simulation: Simulation, on_its_way: int) -> tuple[PodVerdict, ...]:
+    packed = simulation.packed(on_its_way)
+    verdicts = [_verdict(fate, packed) for fate in packed.fates]
+    return (*verdicts, *_not_considered(simulation.unbound))
 
 
 def _verdict(fate: Fate, packed: Packed) -> PodVerdict:
     group = fate.group
     why = fate.why
     if not why and group.doubts:
-        why = f"not certain: it has {group.doubts[0]}, which is not weighed yet"
+        why = f"not certain: it has {group.doubts[0]}, which is not considered yet"
     return PodVerdict(
         group.example.called,
         len(group.pods),
         tuple(sorted({_owner(pod) for pod in group.pods})),
         tuple(_takers(fate, packed.opened)),
         why,
-        fate.hopeless,
+        fate.unsatisfiable,
     )
 
 
@@ -78,8 +78,8 @@ def _pods(count: int) -> str:
     return f"{count} pods" if count > 1 else "1 pod"
 
 
-def _not_weighed(unbound: Iterable[Pod]) -> Iterable[PodVerdict]:
-    """Pods without a node that are nobody's reason to grow."""
+def _not_considered(unbound: Iterable[Pod]) -> Iterable[PodVerdict]:
+    """Pods without a node that are nobody's reason to scale up."""
     alike: dict[tuple[str, str], list[Pod]] = {}
     for pod in unbound:
         if not is_unschedulable(pod) and pod.status.phase not in FINISHED:
@@ -95,7 +95,7 @@ def _why_not(pod: Pod) -> str:
         return "a DaemonSet wants it on one certain node: another node would not help"
     if pod.status.nominated_node_name:
         return f"the scheduler makes room for it on {pod.status.nominated_node_name}"
-    return out_of_our_hands(pod) or "the scheduler has not looked at it yet"
+    return not_for_us_to_place(pod) or "the scheduler has not looked at it yet"
 
 
 def _owner(pod: Pod) -> str:

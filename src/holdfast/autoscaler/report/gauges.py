@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from holdfast.autoscaler.fleet import size
+from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.record import OPEN, Cluster
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Sight, Worker
-from holdfast.autoscaler.steering import is_paused
+from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.kernel import Logged
 
 HOUR_S = 3_600
@@ -18,7 +18,7 @@ HOUR_S = 3_600
 Gauge = tuple[str, Mapping[str, str], float, str]
 """Name, labels, value, and what it means."""
 
-STATES = ("serving", "joining", "not-ready", "cordoned", "draining", "doomed", "condemned", "leaving")
+STATES = ("serving", "joining", "not-ready", "cordoned", "draining", "interrupted", "terminating", "leaving")
 
 
 def state_of(cluster: Cluster, worker: Worker) -> str:
@@ -28,9 +28,9 @@ def state_of(cluster: Cluster, worker: Worker) -> str:
     if not worker.alive or cluster.is_gone(instance_id):
         return "leaving"
     if cluster.is_condemned(instance_id):
-        return "condemned"
-    if cluster.doom_of(instance_id) is not None:
-        return "doomed"
+        return "terminating"
+    if cluster.interruption_of(instance_id) is not None:
+        return "interrupted"
     if instance_id in draining:
         return "draining"
     if worker.joining or not worker.node_name:
@@ -44,17 +44,22 @@ def launched_last_hour(cluster: Cluster, now_s: float) -> int:
     return sum(spent.count for spent in cluster.spent if now_s - spent.at_s < HOUR_S)
 
 
-def gauges(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> list[Gauge]:
+def gauges(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Gauge]:
     """Every figure, each with the cluster's name; one that is not known is left out."""
     own = {"cluster": settings.cluster_name}
     found: list[Gauge] = [
-        *_workers(cluster, sight, own),
-        ("holdfast_fleet_size", own, size(cluster, sight), "Workers that there are or may be."),
+        *_workers(cluster, snapshot, own),
+        ("holdfast_fleet_size", own, size(cluster, snapshot), "Workers that there are or may be."),
         ("holdfast_workers_min", own, settings.min_workers, "The floor, MIN_WORKERS."),
         ("holdfast_workers_max", own, settings.max_workers, "The ceiling, MAX_WORKERS."),
-        ("holdfast_pending_pods", own, sight.pending, "Pods that wait and that a new node would take."),
-        ("holdfast_hopeless_pods", own, len(sight.hopeless), "Pods that no pool could ever run."),
-        ("holdfast_doomed", own, len(cluster.doomed), "Instances with a notice."),
+        ("holdfast_pending_pods", own, snapshot.pending, "Pods that wait and that a new node would take."),
+        (
+            "holdfast_unsatisfiable_pods",
+            own,
+            len(snapshot.unsatisfiable),
+            "Pods that no pool could ever run.",
+        ),
+        ("holdfast_interrupted", own, len(cluster.interrupted), "Instances with a notice."),
         ("holdfast_condemned", own, len(cluster.condemned), "Instances whose end is not confirmed yet."),
         *_action(cluster, own, now_s),
         *_holds(cluster, own),
@@ -65,7 +70,7 @@ def gauges(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> 
             "Instances asked for within the last hour.",
         ),
         ("holdfast_launches_per_hour_max", own, settings.launch_budget, "The most launches an hour."),
-        ("holdfast_failed_growths", own, cluster.failures, "Growths in a row that brought nothing."),
+        ("holdfast_failed_scale_ups", own, cluster.failures, "Scale-ups in a row that brought nothing."),
         (
             "holdfast_lock_held",
             own,
@@ -74,18 +79,18 @@ def gauges(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> 
         ),
         ("holdfast_paused", own, float(is_paused(cluster, now_s)), "1 while an operator has paused it."),
         ("holdfast_observe_mode", own, float(settings.observe), "1 if it only looks."),
-        ("holdfast_troubles", own, len(sight.troubles), "Things that could not be looked at."),
+        ("holdfast_troubles", own, len(snapshot.troubles), "Things that could not be looked at."),
     ]
-    if sight.load.cpu is not None:
-        found.append(("holdfast_cpu", own, sight.load.cpu, "How busy the workers are, from 0 to 1."))
-    if (usd := sight.usd_per_hour()) is not None:
+    if snapshot.load.cpu is not None:
+        found.append(("holdfast_cpu", own, snapshot.load.cpu, "How busy the workers are, from 0 to 1."))
+    if (usd := snapshot.usd_per_hour()) is not None:
         found.append(("holdfast_usd_per_hour", own, usd, "What the workers cost an hour."))
     return found
 
 
-def _workers(cluster: Cluster, sight: Sight, own: Mapping[str, str]) -> Iterable[Gauge]:
+def _workers(cluster: Cluster, snapshot: Snapshot, own: Mapping[str, str]) -> Iterable[Gauge]:
     counted = Counter(
-        (worker.instance.pool, worker.instance.zone, state_of(cluster, worker)) for worker in sight.workers
+        (worker.instance.pool, worker.instance.zone, state_of(cluster, worker)) for worker in snapshot.workers
     )
     for (pool, zone, state), count in sorted(counted.items()):
         labels = {**own, "pool": pool, "zone": zone, "state": state}

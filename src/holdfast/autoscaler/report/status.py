@@ -4,14 +4,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.autoscaler.codec import phase
-from holdfast.autoscaler.decide import Decision, Grow, Hold
+from holdfast.autoscaler.decide import AddWorkers, Decision, Hold
 from holdfast.autoscaler.fleet import on_its_way, serving, size
+from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.record import Cluster, ScaleDown, ScaleUp
-from holdfast.autoscaler.report.foresee import foresee
 from holdfast.autoscaler.report.gauges import launched_last_hour, state_of
+from holdfast.autoscaler.report.preview import preview
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.sight import Sight
-from holdfast.autoscaler.steering import is_paused
+from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.cloud import Offering, State
 from holdfast.kernel import Write
 
@@ -60,7 +60,7 @@ class Status:
     doing: str
     why: str
     decision: str
-    """`grow`, `shrink` or `hold`."""
+    """`scale up`, `scale down` or `hold`."""
     action: Action | None
     serving: int
     size: int
@@ -69,7 +69,7 @@ class Status:
     max_workers: int
     workers: tuple[Member, ...]
     pending: int
-    hopeless: tuple[str, ...]
+    unsatisfiable: tuple[str, ...]
     cpu: float | None
     cpu_peak: float | None
     cpu_source: str
@@ -87,9 +87,9 @@ class Status:
         return asdict(self)
 
 
-def status(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Status:
+def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Status:
     action = _action(cluster, now_s)
-    decision = _decision(cluster, sight, settings, now_s)
+    decision = _decision(cluster, snapshot, settings, now_s)
     paused = is_paused(cluster, now_s)
     return Status(
         cluster=settings.cluster_name,
@@ -98,41 +98,45 @@ def status(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> 
         why=action.why if action else decision.why,
         decision=decision.word,
         action=action,
-        serving=len(serving(cluster, sight)),
-        size=size(cluster, sight),
-        on_its_way=on_its_way(cluster, sight),
+        serving=len(serving(cluster, snapshot)),
+        size=size(cluster, snapshot),
+        on_its_way=on_its_way(cluster, snapshot),
         min_workers=settings.min_workers,
         max_workers=settings.max_workers,
-        workers=tuple(_members(cluster, sight, now_s)),
-        pending=sight.pending,
-        hopeless=sight.hopeless,
-        cpu=sight.load.cpu,
-        cpu_peak=sight.load.peak,
-        cpu_source=sight.load.source,
-        cpu_problem=sight.load.problem if sight.load.cpu is None else "",
-        usd_per_hour=sight.usd_per_hour(),
-        unpriced=_unpriced(sight),
+        workers=tuple(_members(cluster, snapshot, now_s)),
+        pending=snapshot.pending,
+        unsatisfiable=snapshot.unsatisfiable,
+        cpu=snapshot.load.cpu,
+        cpu_peak=snapshot.load.peak,
+        cpu_source=snapshot.load.source,
+        cpu_problem=snapshot.load.problem if snapshot.load.cpu is None else "",
+        usd_per_hour=snapshot.usd_per_hour(),
+        unpriced=_unpriced(snapshot),
         launches_last_hour=launched_last_hour(cluster, now_s),
         launches_per_hour_max=settings.launch_budget,
         soon=tuple(_soon(cluster, settings, decision, now_s)),
-        troubles=sight.troubles,
+        troubles=snapshot.troubles,
         lock_owner=cluster.lock.owner if now_s < cluster.lock.until_s else "",
     )
 
 
-def _decision(cluster: Cluster, sight: Sight, settings: Settings, now_s: float) -> Decision:
+def _decision(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:
     """What is wanted; a Hold where what is wanted cannot be begun now."""
-    foreseen = foresee(cluster, sight, settings, now_s)
-    next_record = foreseen.ahead.value if isinstance(foreseen.ahead, Write) else cluster
+    previewed = preview(cluster, snapshot, settings, now_s)
+    next_record = previewed.ahead.value if isinstance(previewed.ahead, Write) else cluster
     held = next_record.hold_reason if not next_record.scaling_in_progress else ""
-    return Hold(held) if held and not cluster.scaling_in_progress else foreseen.decision
+    return Hold(held) if held and not cluster.scaling_in_progress else previewed.decision
 
 
 def _doing(cluster: Cluster, action: Action | None) -> str:
-    doing = [f"{'growing' if action.direction == 'up' else 'shrinking'}: {action.progress}"] if action else []
-    if cluster.doomed:
-        replaced = sum(bool(doom.replacement) for doom in cluster.doomed)
-        doing.append(f"{len(cluster.doomed)} with a notice, {replaced} of them answered")
+    doing = (
+        [f"{'scaling up' if action.direction == 'up' else 'scaling down'}: {action.progress}"]
+        if action
+        else []
+    )
+    if cluster.interrupted:
+        replaced = sum(bool(affected.replacement) for affected in cluster.interrupted)
+        doing.append(f"{len(cluster.interrupted)} with a notice, {replaced} of them answered")
     if cluster.condemned:
         doing.append(f"{len(cluster.condemned)} being terminated")
     return "; ".join(doing) or "nothing"
@@ -140,24 +144,24 @@ def _doing(cluster: Cluster, action: Action | None) -> str:
 
 def _action(cluster: Cluster, now_s: float) -> Action | None:
     if (up := cluster.scale_up) is not None:
-        return Action("up", up.action_id, _seconds(now_s - up.started_s), up.reason, _growth(up))
+        return Action("up", up.action_id, _seconds(now_s - up.started_s), up.reason, _scale_up(up))
     if (down := cluster.scale_down) is not None:
-        return Action("down", down.action_id, _seconds(now_s - down.started_s), "idle", _removal(down))
+        return Action("down", down.action_id, _seconds(now_s - down.started_s), "idle", _scale_down(down))
     return None
 
 
-def _growth(up: ScaleUp) -> str:
+def _scale_up(up: ScaleUp) -> str:
     launched = len(up.instance_ids)
     lost = f", {len(up.lost)} lost" if up.lost else ""
     return f"{up.requested} requested, {launched} launched, {len(up.joined)} joined{lost}"
 
 
-def _removal(down: ScaleDown) -> str:
+def _scale_down(down: ScaleDown) -> str:
     targets = ", ".join(f"{target.instance_id} {target.status.value}" for target in down.targets)
     return f"{phase(down)}, {targets}"
 
 
-def _members(cluster: Cluster, sight: Sight, now_s: float) -> list[Member]:
+def _members(cluster: Cluster, snapshot: Snapshot, now_s: float) -> list[Member]:
     return sorted(
         (
             Member(
@@ -169,9 +173,9 @@ def _members(cluster: Cluster, sight: Sight, now_s: float) -> list[Member]:
                 market=worker.instance.market.value,
                 state=state_of(cluster, worker),
                 age_s=_seconds(now_s - worker.instance.launched_s) if worker.instance.launched_s else 0,
-                usd_per_hour=sight.prices.usd(_offering(worker.instance)) if worker.alive else 0.0,
+                usd_per_hour=snapshot.prices.usd(_offering(worker.instance)) if worker.alive else 0.0,
             )
-            for worker in sight.workers
+            for worker in snapshot.workers
             # EC2 lists what is over for an hour more.
             if worker.instance.state is not State.TERMINATED
         ),
@@ -183,9 +187,9 @@ def _offering(instance: Any) -> Offering:
     return Offering(instance.zone, instance.market, instance.instance_type)
 
 
-def _unpriced(sight: Sight) -> tuple[str, ...]:
-    used = {_offering(worker.instance) for worker in sight.workers if worker.alive}
-    return tuple(sorted(str(offering) for offering in used if sight.prices.usd(offering) is None))
+def _unpriced(snapshot: Snapshot) -> tuple[str, ...]:
+    used = {_offering(worker.instance) for worker in snapshot.workers if worker.alive}
+    return tuple(sorted(str(offering) for offering in used if snapshot.prices.usd(offering) is None))
 
 
 def _soon(cluster: Cluster, settings: Settings, decision: Decision, now_s: float) -> list[Soon]:
@@ -195,11 +199,15 @@ def _soon(cluster: Cluster, settings: Settings, decision: Decision, now_s: float
         Soon(
             _seconds(cluster.back_off_until_s - now_s),
             "launching is tried again",
-            f"{cluster.failures} growths in a row failed",
+            f"{cluster.failures} scale-ups in a row failed",
         ),
         *(
-            Soon(_seconds(doom.deadline_s - now_s), f"{doom.instance_id} is taken back", doom.kind.value)
-            for doom in cluster.doomed
+            Soon(
+                _seconds(affected.deadline_s - now_s),
+                f"{affected.instance_id} is taken back",
+                affected.kind.value,
+            )
+            for affected in cluster.interrupted
         ),
         *(
             Soon(_seconds(skip.until_s - now_s), f"{skip.instance_id} may be tried again", skip.reason)
@@ -212,10 +220,10 @@ def _soon(cluster: Cluster, settings: Settings, decision: Decision, now_s: float
     ]
     if cluster.last_scale_s:
         left_s = cluster.last_scale_s + settings.cooldown_down_s - now_s
-        found.append(Soon(_seconds(left_s), "it may shrink again", "cool-down after the last action"))
-    if cluster.last_up_s and not isinstance(decision, Grow):
+        found.append(Soon(_seconds(left_s), "it may scale down again", "cool-down after the last action"))
+    if cluster.last_up_s and not isinstance(decision, AddWorkers):
         left_s = cluster.last_up_s + settings.cooldown_up_s - now_s
-        found.append(Soon(_seconds(left_s), "it may grow again", "cool-down after the last growth"))
+        found.append(Soon(_seconds(left_s), "it may scale up again", "cool-down after the last scale-up"))
     return sorted((each for each in found if each.in_s > 0), key=lambda each: each.in_s)
 
 

@@ -62,26 +62,26 @@ class DrainRules:
 class Settings:
     # Decide
     cpu_up: float = 0.70
-    """Busier than this on average, the fleet grows by one."""
+    """Busier than this on average, the fleet scales up by one."""
     cpu_down: float = 0.30
     """Less busy than this, and with no pod waiting, the fleet is idle."""
     pending_up_s: int = 180
-    """Pods must have been waiting for so long before the fleet grows for them."""
+    """Pods must have been waiting for so long before the fleet scales up for them."""
     idle_down_s: int = 600
-    """The fleet must have been idle for so long before it shrinks."""
+    """The fleet must have been idle for so long before it scales down."""
     cooldown_up_s: int = 300
-    """Between the end of one growth and the next."""
+    """Between the end of one scale-up and the next."""
     cooldown_down_s: int = 600
-    """Between the end of any action and a shrink."""
+    """Between the end of any action and a scale-down."""
     min_workers: int = 2
-    """The floor: below it the fleet grows without any cool-down."""
+    """The floor: below it the fleet scales up without any cool-down."""
     max_workers: int = 10
-    """Doomed machines do not count."""
+    """Interrupted machines do not count."""
     max_batch_up: int = 2
     """At most so many are added by one action."""
     max_batch_down: int = 1
     """At most so many are removed by one action."""
-    # Grow
+    # Scale up
     join_timeout_s: int = 600
     """A machine that has not joined by then is ended."""
     on_demand_max_fraction: float = 1.0
@@ -89,18 +89,18 @@ class Settings:
     usd_per_hour_max: float = 0.0
     """0: no ceiling.  With one, a type without a known price is not launched."""
     launches_per_hour_max: int = 0
-    """0: three times the most workers.  Replacements for doomed nodes count too."""
+    """0: three times the most workers.  Replacements for interrupted nodes count too."""
     unavailable_s: int = 180
     """How long an offering without capacity is left alone."""
     back_off_first_s: int = 60
-    """After a growth that came out short; twice as long after each further one,"""
+    """After a scale-up that came out short; twice as long after each further one,"""
     back_off_max_s: int = 1_800
     """but never longer than this."""
-    # Shrink
+    # Scale down
     drain_timeout_s: int = 300
     """A node that is not empty by then is kept."""
     scale_down_stuck_s: int = 900
-    """A shrink that is open for so long gives up what is not condemned."""
+    """A scale down that is open for so long gives up what is not condemned."""
     skip_s: int = 900
     """A node that was kept is left alone for so long."""
     after_cordon_s: int = 5
@@ -124,7 +124,7 @@ class Settings:
     sweep_after_s: int = 300
     """A machine of ours that the record does not name is swept this long after its launch."""
     brake_not_ready_fraction: float = 0.34
-    """With more workers than this NotReady at once, nothing shrinks and nothing is swept."""
+    """With more workers than this NotReady at once, nothing scales down and nothing is swept."""
     observe: bool = False
     """Look, decide, record what would be done; touch nothing."""
     # Where things are

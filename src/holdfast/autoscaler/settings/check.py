@@ -29,7 +29,7 @@ def _crossed(s: Settings, said: Said) -> Iterator[Fault]:
         return Fault((one, other), f"{said(one)} against {said(other)}: {why}")
 
     if s.cpu_down >= s.cpu_up:
-        yield crossed("cpu_down", "cpu_up", "must be lower, or the fleet would grow and shrink at once")
+        yield crossed("cpu_down", "cpu_up", "must be lower, or the fleet would scale up and down at once")
     if s.min_workers > s.max_workers:
         yield crossed("min_workers", "max_workers", "must not be higher; lower the one or raise the other")
     if s.drain_timeout_s >= s.scale_down_stuck_s:

@@ -39,7 +39,7 @@ def _without_effect(settings: Settings, source: SettingsSource, said: Said) -> I
             *(["subnets (subnet_ids)"] if not pool.subnet_ids else []),
         ]
         if missing and pool.max_workers:
-            yield f"pool {pool.name} cannot grow: give it {' and '.join(missing)}"
+            yield f"pool {pool.name} cannot scale up: give it {' and '.join(missing)}"
 
 
 SCHEMA = Schema(

@@ -17,7 +17,7 @@ command = Lazy(
         "history": "What happened, and why.",
         "doctor": "Check every permission, table, endpoint and setting.",
     },
-    text="""Grow and shrink the worker nodes of a k3s or Kubernetes cluster on EC2.
+    text="""Scale up and scale down the worker nodes of a k3s or Kubernetes cluster on EC2.
 
 Settings come from ./holdfast.toml, or from the file that --config names, and from the
 environment, which outranks the file: `cpu_up = 0.7` in [autoscaler] is CPU_UP there.

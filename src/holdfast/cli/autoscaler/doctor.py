@@ -34,8 +34,8 @@ def command(config: Path | None, as_json: bool) -> None:
     if as_json:
         say_json({"ok": not wrong, "checks": [check.as_json() for check in checks]})
     else:
-        from holdfast.cli.autoscaler.paper import show
-        from holdfast.cli.autoscaler.view_doctor import screen
+        from holdfast.cli.autoscaler.views.doctor import screen
+        from holdfast.cli.render import show
 
         show(screen(checks))
     if wrong:

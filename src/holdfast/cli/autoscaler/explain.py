@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.autoscaler.session import busy, me, options, say_json, session
+from holdfast.cli.autoscaler.session import busy, options, owner, say_json, session
 
 if TYPE_CHECKING:
     from holdfast.autoscaler.report.explain import Explanation
@@ -20,7 +20,7 @@ def command(config: Path | None, as_json: bool, names: tuple[str, ...]) -> None:
     """Say for each node whether it may leave, and for each waiting pod who would take it.
 
     Everything that keeps a node is named: the rule, the pod, and what would lift it.  Without a
-    name: the whole fleet, and what would have to change for it to grow or shrink.  A node is
+    name: the whole fleet, and what would have to change for it to scale up or down.  A node is
     named by its name or its instance id, a pod by namespace/name or its name alone.
 
     \b
@@ -35,15 +35,15 @@ def command(config: Path | None, as_json: bool, names: tuple[str, ...]) -> None:
         with busy("looking around"):
             autoscaler = ours.autoscaler()
             cluster = autoscaler.store.read(SUBJECT).value
-            raw = autoscaler.look(me("explain"))
-        with busy("weighing every node and pod"):
-            whole = explain(cluster, raw, autoscaler.settings, autoscaler.clock.now_s())
-        found = about(whole, names, [pod.called for pod in raw.pods if pod.spec.node_name])
+            listings = autoscaler.look(owner("explain"))
+        with busy("scheduling every node and pod"):
+            whole = explain(cluster, listings, autoscaler.settings, autoscaler.clock.now_s())
+        found = about(whole, names, [pod.called for pod in listings.pods if pod.spec.node_name])
         if as_json:
             say_json(found.as_json())
             return
-        from holdfast.cli.autoscaler.paper import show
-        from holdfast.cli.autoscaler.view_explain import screen
+        from holdfast.cli.autoscaler.views.explain import screen
+        from holdfast.cli.render import show
 
         show(screen(found, whole_fleet=not names))
 

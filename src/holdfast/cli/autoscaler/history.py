@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.report.telling import figures, told
+from holdfast.autoscaler.report.messages import figures, told
 from holdfast.cli.autoscaler.session import busy, options, say_json, session
-from holdfast.cli.autoscaler.times import gone_by
+from holdfast.cli.times import gone_by
 from holdfast.kernel import Logged
 
 LIMIT = 30
@@ -61,8 +61,8 @@ def command(
         if as_json:
             say_json([as_json_row(logged) for logged in found[-most:]])
             return
-        from holdfast.cli.autoscaler.paper import fits, show
-        from holdfast.cli.autoscaler.view_history import screen
+        from holdfast.cli.autoscaler.views.history import screen
+        from holdfast.cli.render import fits, show
 
         while True:
             hidden = max(0, len(found) - most)

@@ -11,8 +11,8 @@ from typing import Final
 from holdfast.adapters.logs import LOGGER, concerning
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.report.gauges import gauges
-from holdfast.autoscaler.tick import Autoscaler, Ticked
-from holdfast.cli.autoscaler.exhibit import Exhibit
+from holdfast.autoscaler.tick import Autoscaler, TickResult
+from holdfast.cli.autoscaler.metrics import MetricsCollector
 from holdfast.kernel import HoldfastError, Logged
 
 TURN_S: Final = 20.0
@@ -25,51 +25,51 @@ log = logging.getLogger(LOGGER)
 class Loop:
     make: Callable[[], Autoscaler]
     """Wires one.  Called again after a turn that failed: an address or a sign-in may have changed."""
-    me: str
+    owner: str
     every_s: float
-    exhibit: Exhibit
+    collector: MetricsCollector
     stop: threading.Event = field(default_factory=threading.Event)
-    turned: Callable[[Ticked], None] = lambda ticked: None
+    turned: Callable[[TickResult], None] = lambda result: None
     _version: int | None = None
     """Up to which the log has been counted."""
     _said: tuple[str, str] = ("", "")
     """What the last turn came to: said again only when it changes."""
 
-    def run(self, turns: int = 0) -> Ticked | None:
+    def run(self, turns: int = 0) -> TickResult | None:
         """Turn after turn; `turns` of them, or for ever with 0.  What the last one came to.
 
         Raises what forbids the first one.
         """
         autoscaler = self.make()
-        done, ticked = 0, None
+        done, result = 0, None
         while not self.stop.is_set():
-            ticked = self._turn(autoscaler)
+            result = self._turn(autoscaler)
             done += 1
             if turns and done >= turns:
                 break
-            self.stop.wait(self._pause_s(ticked, autoscaler.clock.now_s()))
-            if ticked.outcome in ("busy", "refused") and not self.stop.is_set():
+            self.stop.wait(self._pause_s(result, autoscaler.clock.now_s()))
+            if result.outcome in ("busy", "refused") and not self.stop.is_set():
                 autoscaler = self._made_again(autoscaler)
-        return ticked
+        return result
 
-    def _turn(self, autoscaler: Autoscaler) -> Ticked:
-        with concerning(request_id=self.me):
+    def _turn(self, autoscaler: Autoscaler) -> TickResult:
+        with concerning(request_id=self.owner):
             if self._version is None:
                 self._count(autoscaler)
             until_s = autoscaler.clock.now_s() + TURN_S
-            ticked = autoscaler.tick(self.me, until_s=until_s, told=self._tell)
-            self._show(autoscaler, ticked)
-            self._say(ticked)
-        self.turned(ticked)
-        return ticked
+            result = autoscaler.tick(self.owner, until_s=until_s, told=self._tell)
+            self._show(autoscaler, result)
+            self._say(result)
+        self.turned(result)
+        return result
 
-    def _say(self, ticked: Ticked) -> None:
-        level = logging.ERROR if ticked.outcome == "refused" or ticked.problems else logging.INFO
-        if level == logging.INFO and self._said == (ticked.outcome, ticked.why):
+    def _say(self, result: TickResult) -> None:
+        level = logging.ERROR if result.outcome == "refused" or result.problems else logging.INFO
+        if level == logging.INFO and self._said == (result.outcome, result.why):
             level = logging.DEBUG
-        self._said = ticked.outcome, ticked.why
-        log.log(level, "%s%s", ticked.outcome, f": {ticked.why}" if ticked.why else "")
-        for problem in ticked.problems:
+        self._said = result.outcome, result.why
+        log.log(level, "%s%s", result.outcome, f": {result.why}" if result.why else "")
+        for problem in result.problems:
             log.error("%s", problem)
 
     def _tell(self, step: str) -> None:
@@ -77,11 +77,11 @@ class Loop:
         with concerning(action_id=action):
             log.info("%s", step)
 
-    def _show(self, autoscaler: Autoscaler, ticked: Ticked) -> None:
+    def _show(self, autoscaler: Autoscaler, result: TickResult) -> None:
         now_s = autoscaler.clock.now_s()
-        if ticked.cluster is not None and ticked.sight is not None:
-            self.exhibit.gauges = gauges(ticked.cluster, ticked.sight, autoscaler.settings, now_s)
-        self.exhibit.turned(ticked.outcome, now_s, self._count(autoscaler))
+        if result.cluster is not None and result.snapshot is not None:
+            self.collector.gauges = gauges(result.cluster, result.snapshot, autoscaler.settings, now_s)
+        self.collector.turned(result.outcome, now_s, self._count(autoscaler))
 
     def _count(self, autoscaler: Autoscaler) -> Sequence[Logged]:
         """What the log has that was not counted yet.  Best effort: it is there the next time too."""
@@ -95,11 +95,11 @@ class Loop:
         self._version = news[-1].version if news else self._version
         return news
 
-    def _pause_s(self, ticked: Ticked, now_s: float) -> float:
-        if ticked.outcome == "out of time":
+    def _pause_s(self, result: TickResult, now_s: float) -> float:
+        if result.outcome == "out of time":
             return 0.0
-        if ticked.retry_at_s:
-            return min(self.every_s, max(1.0, ticked.retry_at_s - now_s))
+        if result.retry_at_s:
+            return min(self.every_s, max(1.0, result.retry_at_s - now_s))
         return self.every_s
 
     def _made_again(self, before: Autoscaler) -> Autoscaler:

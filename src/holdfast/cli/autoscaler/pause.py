@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from holdfast.autoscaler import steering
+from holdfast.autoscaler import operator
 from holdfast.cli.autoscaler.session import options, say_json, session
 from holdfast.cli.autoscaler.steer import change
-from holdfast.cli.autoscaler.times import clock, to_come
+from holdfast.cli.times import clock, to_come
 
 
 @click.command(name="pause")
@@ -19,7 +19,7 @@ from holdfast.cli.autoscaler.times import clock, to_come
 def command(config: Path | None, as_json: bool, until_s: float, why: str) -> None:
     """Begin nothing new until then.
 
-    What is open is finished, workers below the floor are still made, and doomed ones are still
+    What is open is finished, workers below the floor are still made, and interrupted ones are still
     replaced.  A second pause replaces the first.
 
     \b
@@ -29,7 +29,7 @@ def command(config: Path | None, as_json: bool, until_s: float, why: str) -> Non
     if not why.strip():
         raise click.BadParameter("is empty: say why, for whoever wonders later", param_hint="--why")
     with session(config, as_json, warns=False) as ours, ours.stores() as stores:
-        change(stores.store, lambda cluster, now_s: steering.pause(cluster, until_s, why.strip(), now_s))
+        change(stores.store, lambda cluster, now_s: operator.pause(cluster, until_s, why.strip(), now_s))
         if as_json:
             say_json({"paused": True, "until_s": int(until_s), "why": why.strip()})
         else:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from holdfast.cli.autoscaler.session import busy, me, options, say_json, session
+from holdfast.cli.autoscaler.session import busy, options, owner, say_json, session
 
 
 @click.command(name="plan")
@@ -19,30 +19,30 @@ def command(config: Path | None, as_json: bool) -> None:
       holdfast autoscaler plan
     """
     from holdfast.autoscaler.codec import SUBJECT
-    from holdfast.autoscaler.report.foresee import foresee
+    from holdfast.autoscaler.report.preview import preview
 
     with session(config, as_json) as ours:
         with busy("looking around"):
             autoscaler = ours.autoscaler()
             cluster = autoscaler.store.read(SUBJECT).value
-            sight = autoscaler.sight(me("plan"))
-        foreseen = foresee(cluster, sight, autoscaler.settings, autoscaler.clock.now_s())
-        decision = foreseen.decision.word
+            snapshot = autoscaler.snapshot(owner("plan"))
+        previewed = preview(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
+        decision = previewed.decision.word
         if as_json:
             say_json(
                 {
                     "decision": decision,
-                    "why": foreseen.decision.why,
-                    "steps": list(foreseen.steps),
-                    "hopeless": list(sight.hopeless),
-                    "troubles": list(sight.troubles),
+                    "why": previewed.decision.why,
+                    "steps": list(previewed.steps),
+                    "unsatisfiable": list(snapshot.unsatisfiable),
+                    "troubles": list(snapshot.troubles),
                 }
             )
             return
         click.secho(decision, bold=True, nl=False)
-        click.echo(f": {foreseen.decision.why}")
-        for step in foreseen.steps or ("nothing to do",):
+        click.echo(f": {previewed.decision.why}")
+        for step in previewed.steps or ("nothing to do",):
             click.echo(f"  {step}")
-        for trouble in (*sight.troubles, *sight.hopeless):
+        for trouble in (*snapshot.troubles, *snapshot.unsatisfiable):
             click.secho(f"  ! {trouble}", fg="yellow")
         click.echo("Nothing was touched.")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from holdfast.autoscaler import steering
+from holdfast.autoscaler import operator
 from holdfast.cli.autoscaler.session import options, say_json, session
 from holdfast.cli.autoscaler.steer import change
 
@@ -19,7 +19,7 @@ def command(config: Path | None, as_json: bool) -> None:
       holdfast autoscaler resume
     """
     with session(config, as_json, warns=False) as ours, ours.stores() as stores:
-        was_paused = change(stores.store, steering.resume)
+        was_paused = change(stores.store, operator.resume)
         if as_json:
             say_json({"paused": False, "was_paused": was_paused})
         else:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.autoscaler.session import WRONG, creating, me, options, session
+from holdfast.cli.autoscaler.session import WRONG, creating, options, owner, session
 from holdfast.cli.autoscaler.tick import row, went_wrong
-from holdfast.cli.autoscaler.times import Seconds
+from holdfast.cli.times import Seconds
 
 if TYPE_CHECKING:
-    from holdfast.autoscaler.tick import Ticked
-    from holdfast.cli.autoscaler.exhibit import Exhibit
+    from holdfast.autoscaler.tick import TickResult
+    from holdfast.cli.autoscaler.metrics import MetricsCollector
 
 
 @click.command(name="run")
@@ -58,23 +58,23 @@ def command(
       holdfast autoscaler run --every 30 --metrics-port 9095 --log-format json
     """
     from holdfast.adapters.logs import set_up
-    from holdfast.cli.autoscaler.exhibit import Exhibit
     from holdfast.cli.autoscaler.loop import Loop, told_to_stop
+    from holdfast.cli.autoscaler.metrics import MetricsCollector
 
     with session(config, as_json, in_lines=True) as ours:
         log = set_up(log_format)
-        exhibit = Exhibit(ours.settings.cluster_name)
+        collector = MetricsCollector(ours.settings.cluster_name)
         loop = Loop(
             make=lambda: ours.autoscaler(create_tables=create_tables),
-            me=me("run"),
+            owner=owner("run"),
             every_s=every,
-            exhibit=exhibit,
-            turned=_say if as_json else (lambda ticked: None),
+            collector=collector,
+            turned=_say if as_json else (lambda result: None),
         )
-        log.info("running %s every %g s as %s", ours.settings.cluster_name, every, loop.me)
+        log.info("running %s every %g s as %s", ours.settings.cluster_name, every, loop.owner)
         with (
             told_to_stop(loop.stop, lambda: log.info("stopping after this turn; once more stops at once")),
-            _served(exhibit, metrics_address, metrics_port),
+            _served(collector, metrics_address, metrics_port),
         ):
             last = loop.run(turns or 0)
         log.info("stopped")
@@ -82,19 +82,19 @@ def command(
         raise SystemExit(WRONG)
 
 
-def _say(ticked: "Ticked") -> None:
-    click.echo(json.dumps(row(ticked)))
+def _say(result: "TickResult") -> None:
+    click.echo(json.dumps(row(result)))
 
 
 @contextmanager
-def _served(exhibit: "Exhibit", address: str, port: int | None) -> Iterator[None]:
+def _served(collector: "MetricsCollector", address: str, port: int | None) -> Iterator[None]:
     if port is None:
         yield
         return
     from prometheus_client import start_http_server
 
     try:
-        server, thread = start_http_server(port, address, registry=exhibit.registry())
+        server, thread = start_http_server(port, address, registry=collector.registry())
     except OSError as error:
         click.echo(f"error: --metrics-port {port} on {address}: {error.strerror}; choose another", err=True)
         raise SystemExit(WRONG) from error

@@ -151,7 +151,7 @@ def busy(what: str) -> Iterator[None]:
         yield
 
 
-def me(command: str) -> str:
+def owner(command: str) -> str:
     """Who we are in the lock and in action ids: drawn anew by every process."""
     from holdfast.adapters.clock import new_id
 

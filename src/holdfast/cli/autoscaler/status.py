@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from holdfast.cli.autoscaler.session import busy, me, options, say_json, session
+from holdfast.cli.autoscaler.session import busy, options, owner, say_json, session
 
 
 @click.command(name="status")
@@ -24,12 +24,12 @@ def command(config: Path | None, as_json: bool) -> None:
         with busy("looking around"):
             autoscaler = ours.autoscaler()
             cluster = autoscaler.store.read(SUBJECT).value
-            sight = autoscaler.sight(me("status"))
-        found = status(cluster, sight, autoscaler.settings, autoscaler.clock.now_s())
+            snapshot = autoscaler.snapshot(owner("status"))
+        found = status(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
         if as_json:
             say_json(found.as_json())
             return
-        from holdfast.cli.autoscaler.paper import show, width
-        from holdfast.cli.autoscaler.view_status import screen
+        from holdfast.cli.autoscaler.views.status import screen
+        from holdfast.cli.render import show, width
 
         show(screen(found, width()))

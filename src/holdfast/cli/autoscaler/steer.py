@@ -6,7 +6,7 @@ from holdfast.adapters.clock import SystemClock, new_id
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.ports import ClusterStore
 from holdfast.autoscaler.record import Cluster
-from holdfast.kernel import Busy, Conflict, Done, Hands, Unknown, Workflow, Write, advance
+from holdfast.kernel import Busy, Conflict, Done, DriverPorts, Unknown, Workflow, Write, advance
 
 TRIES_MAX = 8
 
@@ -24,14 +24,14 @@ def change(store: ClusterStore, wanted: Change) -> bool:
         return wanted(cluster, now_s) or Done()
 
     workflow: Workflow[Cluster, None, object] = Workflow(step, lambda *_: None)
-    hands: Hands[Cluster, None, object] = Hands.on(
+    hands: DriverPorts[Cluster, None, object] = DriverPorts.on(
         store,
         SUBJECT,
         look=lambda: None,
         perform=lambda effect: None,
         clock=clock,
         new_id=new_id,
-        dice=lambda: 0.5,
+        random=lambda: 0.5,
     )
     for tries_left in reversed(range(TRIES_MAX)):
         try:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.autoscaler.session import WRONG, busy, me, options, say_json, session
+from holdfast.cli.autoscaler.session import WRONG, busy, options, owner, say_json, session
 from holdfast.cli.autoscaler.tick import row, went_wrong
 
 if TYPE_CHECKING:
     from holdfast.autoscaler.report.account import Account
-    from holdfast.autoscaler.tick import Autoscaler, Ticked
+    from holdfast.autoscaler.tick import Autoscaler, TickResult
 
 BUDGET_S = 120.0
 
@@ -34,27 +34,27 @@ def command(config: Path | None, as_json: bool, dry_run: bool) -> None:
             before = _account(autoscaler)
         if not as_json:
             _show("found", before)
-        ticked, after = None, None
+        result, after = None, None
         if not dry_run:
             with busy("sweeping"):
                 until_s = autoscaler.clock.now_s() + BUDGET_S
                 told = (lambda step: None) if as_json else (lambda step: click.echo(f"  {step}"))
-                ticked = autoscaler.tick(me("sweep"), until_s=until_s, told=told)
+                result = autoscaler.tick(owner("sweep"), until_s=until_s, told=told)
                 after = _account(autoscaler)
         if as_json:
             say_json(
                 {
                     "found": before.as_json(),
-                    "ticked": row(ticked) if ticked else None,
+                    "result": row(result) if result else None,
                     "left": after.as_json() if after else None,
                 }
             )
-        elif ticked is None or after is None:
+        elif result is None or after is None:
             click.echo("Nothing was touched.")
         else:
-            _tell(ticked)
+            _tell(result)
             _show("left", after)
-    if ticked is not None and went_wrong(ticked):
+    if result is not None and went_wrong(result):
         raise SystemExit(WRONG)
 
 
@@ -63,14 +63,14 @@ def _account(autoscaler: "Autoscaler") -> "Account":
     from holdfast.autoscaler.report.account import account
 
     # The cloud is listed first and the record read after: what was begun meanwhile is no orphan.
-    sight = autoscaler.sight(me("sweep"))
+    snapshot = autoscaler.snapshot(owner("sweep"))
     cluster = autoscaler.store.read(SUBJECT).value
-    return account(cluster, sight, autoscaler.settings, autoscaler.clock.now_s())
+    return account(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
 
 
-def _tell(ticked: "Ticked") -> None:
-    click.echo(f"{ticked.outcome}: {ticked.why}" if ticked.why else ticked.outcome)
-    for problem in ticked.problems:
+def _tell(result: "TickResult") -> None:
+    click.echo(f"{result.outcome}: {result.why}" if result.why else result.outcome)
+    for problem in result.problems:
         click.secho(f"  {problem}", fg="red")
 
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.cli.autoscaler.session import WRONG, busy, creating, hint, me, options, say_json, session
-from holdfast.cli.autoscaler.times import Seconds, clock
+from holdfast.cli.autoscaler.session import WRONG, busy, creating, hint, options, owner, say_json, session
+from holdfast.cli.times import Seconds, clock
 
 if TYPE_CHECKING:
-    from holdfast.autoscaler.tick import Ticked
+    from holdfast.autoscaler.tick import TickResult
 
 
 @click.command(name="tick")
@@ -38,30 +38,30 @@ def command(config: Path | None, as_json: bool, create_tables: bool, budget: flo
         until_s = autoscaler.clock.now_s() + budget
         with busy("at work"):
             told = (lambda step: None) if as_json else (lambda step: click.echo(f"  {step}"))
-            ticked = autoscaler.tick(me("tick"), until_s=until_s, told=told)
+            result = autoscaler.tick(owner("tick"), until_s=until_s, told=told)
         if as_json:
-            say_json(row(ticked))
+            say_json(row(result))
         else:
-            _show(ticked)
-    if went_wrong(ticked):
+            _show(result)
+    if went_wrong(result):
         raise SystemExit(WRONG)
 
 
-def row(ticked: "Ticked") -> dict[str, Any]:
+def row(result: "TickResult") -> dict[str, Any]:
     """For scripts."""
     names = ("outcome", "why", "steps", "retry_at_s", "problems")
-    return {name: getattr(ticked, name) for name in names}
+    return {name: getattr(result, name) for name in names}
 
 
-def went_wrong(ticked: "Ticked") -> bool:
-    return ticked.outcome in ("refused", "busy") or bool(ticked.problems)
+def went_wrong(result: "TickResult") -> bool:
+    return result.outcome in ("refused", "busy") or bool(result.problems)
 
 
-def _show(ticked: "Ticked") -> None:
-    again = f", again from {clock(ticked.retry_at_s)}" if ticked.retry_at_s else ""
-    click.secho(ticked.outcome, bold=True, nl=False, fg="red" if went_wrong(ticked) else None)
-    click.echo(f": {ticked.why}{again}" if ticked.why else again)
-    for problem in ticked.problems:
+def _show(result: "TickResult") -> None:
+    again = f", again from {clock(result.retry_at_s)}" if result.retry_at_s else ""
+    click.secho(result.outcome, bold=True, nl=False, fg="red" if went_wrong(result) else None)
+    click.echo(f": {result.why}{again}" if result.why else again)
+    for problem in result.problems:
         click.secho(f"  {problem}", fg="red")
-    if went_wrong(ticked):
-        click.echo(hint(ticked.why), err=True)
+    if went_wrong(result):
+        click.echo(hint(result.why), err=True)

@@ -133,12 +133,14 @@ class Agreeing:
             commit=lambda found, write, commit_id: call(
                 "commit", Kind.CHANGE, lambda: store.commit(SUBJECT, found, write, commit_id)
             ),
-            whose=lambda version: call("whose", Kind.READ, lambda: store.whose(SUBJECT, version)),
+            commit_id_at=lambda version: call(
+                "whose", Kind.READ, lambda: store.commit_id_at(SUBJECT, version)
+            ),
             perform=perform,
             pause=process.sleep_async,
             now_s=process.now_s,
             new_id=self.world.new_id,
-            dice=self.world.random.random,
+            random=self.world.random.random,
         )
 
     def _restart(self, worker: str) -> None:

@@ -12,21 +12,21 @@ from typing import Any
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.ports import ClusterStore, Inbox
 from holdfast.autoscaler.record import Cluster, Status
-from holdfast.autoscaler.report.foresee import foresee
+from holdfast.autoscaler.report.preview import preview
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.autoscaler.sight import Sight
+from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cloud import Market, Notice, NoticeKind, Offering, State
 from holdfast.cloud.kubernetes import Taint, cordon_owners
 from holdfast.kernel import Logged, Versioned, Write
-from holdfast.sim.cloud import Manners, SimCloud
-from holdfast.sim.cluster import SimKubernetes
+from holdfast.sim.ec2.cloud import Manners, SimCloud
+from holdfast.sim.ec2.machine import Ending, Machine
 from holdfast.sim.gate import Gated, Kind
 from holdfast.sim.gated import GatedCloud, GatedInbox, GatedKubernetes, GatedMetrics, Watching
 from holdfast.sim.inbox import MemoryInbox
-from holdfast.sim.load import Demand, SimMetrics
-from holdfast.sim.machine import Ending, Machine
-from holdfast.sim.pods import SimNode
+from holdfast.sim.kubernetes.cluster import SimKubernetes
+from holdfast.sim.kubernetes.load import Demand, SimMetrics
+from holdfast.sim.kubernetes.pods import SimNode
 from holdfast.sim.scenarios.scaling_judge import PATIENCE_S, PATIENCE_TICKS, Judge
 from holdfast.sim.scenarios.scenario import Watched
 from holdfast.sim.world import Process, World
@@ -143,12 +143,12 @@ class Scaling:
                 if record.scale_down.having(status):
                     return f"scaling: {status.value}"
             return "scaling: ending"
-        return "scaling: doomed" if record.doomed else "scaling: idle"
+        return "scaling: interrupted" if record.interrupted else "scaling: idle"
 
     def events(self, after: int) -> Sequence[Logged]:
         return self.store.events(SUBJECT, after)
 
-    def sight(self) -> Sight:
+    def snapshot(self) -> Snapshot:
         """What a tick would see now, if nothing failed and nothing lagged."""
         watching = self._autoscaler(
             settings=self.settings,
@@ -159,15 +159,15 @@ class Scaling:
             metrics=self.metrics,
             clock=self.world,
             new_id=self.world.new_id,
-            dice=lambda: 0.5,
+            random=lambda: 0.5,
         )
-        seen: Sight = watching.sight("you")
+        seen: Snapshot = watching.snapshot("you")
         return seen
 
     def next_step(self) -> str:
-        foreseen = foresee(self.record, self.sight(), self.settings, self.world.now)
-        more = f" and {len(foreseen.steps) - 3} more" if len(foreseen.steps) > 3 else ""
-        return "; ".join(foreseen.steps[:3]) + more or "nothing to do"
+        previewed = preview(self.record, self.snapshot(), self.settings, self.world.now)
+        more = f" and {len(previewed.steps) - 3} more" if len(previewed.steps) > 3 else ""
+        return "; ".join(previewed.steps[:3]) + more or "nothing to do"
 
     def unhealed(self) -> Sequence[str]:
         return self.judge.unhealed()
@@ -193,7 +193,7 @@ class Scaling:
             metrics=GatedMetrics(self.metrics, process),
             clock=process,
             new_id=self.world.new_id,
-            dice=self.world.random.random,
+            random=self.world.random.random,
             together=process.together,
         )
         shell.tick(name, until_s=process.deadline_s - SPARE_S, notices=tuple(notices))
@@ -235,22 +235,22 @@ class Scaling:
 
     def strike(self) -> None:
         """Spot machines get their notice; some strangers do too."""
-        dice = self.world.random
+        random = self.world.random
         spot = [machine for machine in self.cloud.alive() if machine.offering.market is Market.SPOT]
-        victims = dice.sample(spot, min(len(spot), dice.choice((1, 1, 2, 4))))
-        for victim in [*victims, *(m for m in self._foreign if dice.random() < 0.3)]:
-            if dice.random() < 0.3:
+        victims = random.sample(spot, min(len(spot), random.choice((1, 1, 2, 4))))
+        for victim in [*victims, *(m for m in self._foreign if random.random() < 0.3)]:
+            if random.random() < 0.3:
                 self._deliver(self.cloud.hint(victim))
-                if dice.random() < 0.5:
+                if random.random() < 0.5:
                     continue
             if not victim.deadline_s:
                 self._deliver(self.cloud.notice(victim))
 
     def _deliver(self, notice: Notice) -> None:
         """Once, twice or never, and not at once."""
-        dice = self.world.random
-        for _ in range(dice.choice((0, 1, 1, 1, 1, 1, 2, 3))):
-            self.world.after(dice.uniform(0.5, 15), self.invoke, notice)
+        random = self.world.random
+        for _ in range(random.choice((0, 1, 1, 1, 1, 1, 2, 3))):
+            self.world.after(random.uniform(0.5, 15), self.invoke, notice)
 
     def _stopped(self, machine: Machine) -> None:
         self.cluster.stop(machine)
@@ -258,11 +258,11 @@ class Scaling:
             self._deliver(Notice(machine.instance_id, NoticeKind.GONE, int(self.world.now)))
 
     def _drought(self) -> None:
-        dice = self.world.random
+        random = self.world.random
         self.cloud.wares.left.clear()
         everywhere = [Offering(z, m, t) for z in self.cloud.zones for m in Market for t in TYPES]
-        for offering in dice.sample(everywhere, dice.randrange(len(everywhere))):
-            self.cloud.wares.left[offering] = dice.choice((0, 0, 1, 2))
+        for offering in random.sample(everywhere, random.randrange(len(everywhere))):
+            self.cloud.wares.left[offering] = random.choice((0, 0, 1, 2))
 
     def _person(self) -> None:
         """Somebody cordons a node by hand, and later lifts that again."""
@@ -282,10 +282,10 @@ class Scaling:
             self.cluster.cordon_by_hand(node, False)
 
     def _hiccup(self) -> None:
-        dice = self.world.random
+        random = self.world.random
         nodes = [node for node in self.cluster.by_name.values() if node.machine and node.ready]
         if nodes:
-            self.cluster.hiccup(dice.choice(nodes), dice.uniform(30, 400))
+            self.cluster.hiccup(random.choice(nodes), random.uniform(30, 400))
 
     def _sudden_death(self) -> None:
         alive = self.cloud.alive()

@@ -8,18 +8,18 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from holdfast.autoscaler.record import Cluster, Doomed, LaunchStatus, ScaleDown, ScaleUp
+from holdfast.autoscaler.record import Cluster, Interrupted, LaunchStatus, ScaleDown, ScaleUp
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud import NoticeKind
 from holdfast.cloud.kubernetes import JOINING_TAINT, KubeNode, cordon_owners
 from holdfast.kernel import Versioned, Write
-from holdfast.sim.cloud import Entry, SimCloud
-from holdfast.sim.cluster import SimKubernetes
-from holdfast.sim.controllers import Witness
+from holdfast.sim.ec2.cloud import Entry, SimCloud
+from holdfast.sim.ec2.machine import Machine
 from holdfast.sim.gated import LAG_MAX_S
-from holdfast.sim.legal import illegal_commit
-from holdfast.sim.machine import Machine
-from holdfast.sim.pods import Owned, SimNode, SimPod
+from holdfast.sim.kubernetes.cluster import SimKubernetes
+from holdfast.sim.kubernetes.controllers import ReadinessCheck
+from holdfast.sim.kubernetes.pods import Owned, SimNode, SimPod
+from holdfast.testing.legal import illegal_commit
 
 CRITICAL: Final = ("system-node-critical", "system-cluster-critical")
 MONEY_SLACK: Final = 1.25
@@ -29,7 +29,7 @@ PATIENCE_S: Final = 2 * HOUR_S
 PATIENCE_TICKS: Final = 24
 
 
-class Judge(Witness):
+class Judge(ReadinessCheck):
     def __init__(
         self, cloud: SimCloud, cluster: SimKubernetes, settings: Settings, record: Callable[[], Cluster]
     ) -> None:
@@ -39,7 +39,7 @@ class Judge(Witness):
         self.named: set[str] = set()
         """Machines that a committed record has ever named."""
         self.condemned: set[str] = set()
-        self.doomed: set[str] = set()
+        self.interrupted: set[str] = set()
         self.by_hand: set[str] = set()
         """Nodes that a person has cordoned."""
         self.patience_s = PATIENCE_S
@@ -53,7 +53,7 @@ class Judge(Witness):
         self._since_s: dict[str, float] = {}
         """Since when each thing is wrong that may be so for a while."""
         self._asked: deque[tuple[float, int]] = deque()
-        cloud.told, cluster.witness = self.heard, self
+        cloud.told, cluster.readiness_check = self.heard, self
 
     def accuse(self, what: str) -> None:
         self.accidents.append(what)
@@ -147,7 +147,7 @@ class Judge(Witness):
             self.named.update(now.scale_up.instance_ids)
         self.named.update(row.instance_id for row in now.recent)
         self.condemned.update(row.instance_id for row in now.condemned)
-        self.doomed.update(row.instance_id for row in _certain(now))
+        self.interrupted.update(row.instance_id for row in _certain(now))
 
     # The cloud
 
@@ -179,11 +179,11 @@ class Judge(Witness):
 
     def _guard_ceilings(self, entry: Entry) -> None:
         record, most = self.record(), self.settings.max_workers
-        doomed = {doom.instance_id for doom in record.doomed}
+        interrupted = {affected.instance_id for affected in record.interrupted}
         staying = [
             machine.instance_id
             for machine in self.cloud.alive()
-            if machine.instance_id not in self.condemned | doomed
+            if machine.instance_id not in self.condemned | interrupted
             and (machine.instance_id in self.named or machine.instance_id in entry.instance_ids)
         ]
         if len(staying) > most:
@@ -200,7 +200,7 @@ class Judge(Witness):
         node = self.cluster.by_name.get(machine.address)
         if machine.alive and node is not None and node.machine is machine:
             busy = [pod.name for pod in node.pods.values() if _matters(pod) and not pod.deleting_s]
-            if busy and machine.instance_id not in self.doomed and node.ready:
+            if busy and machine.instance_id not in self.interrupted and node.ready:
                 self.accuse(f"S-A4: {machine.instance_id} was ended while {busy[0]} ran on it")
 
     # The cluster
@@ -218,7 +218,7 @@ class Judge(Witness):
         if machine is None:
             if pod.node is not None:
                 self.accuse(f"S-A6: {pod.name} was evicted from {pod.node.name}, which is not ours")
-        elif _is_critical(pod) and machine.instance_id not in self.doomed:
+        elif _is_critical(pod) and machine.instance_id not in self.interrupted:
             self.accuse(f"S-A6: critical pod {pod.name} was evicted from {machine.instance_id}")
 
     def changed(self, node: SimNode, before: KubeNode) -> None:
@@ -250,7 +250,9 @@ class Judge(Witness):
         record = self.record()
         action = _open(record)
         open_ids = {action.action_id} if action is not None else set()
-        open_ids |= {doom.action_id for doom in record.doomed} | {one.action_id for one in record.condemned}
+        open_ids |= {affected.action_id for affected in record.interrupted} | {
+            one.action_id for one in record.condemned
+        }
         for node in self.cluster.by_name.values():
             owners = cordon_owners(node.value())
             if owners and not owners & open_ids and node.machine is not None and node.machine.alive:
@@ -311,9 +313,9 @@ def _open(cluster: Cluster) -> ScaleUp | ScaleDown | None:
     return cluster.scale_up or cluster.scale_down
 
 
-def _certain(cluster: Cluster) -> list[Doomed]:
-    """Doomed for sure; a mere hint makes nobody leave."""
-    return [doom for doom in cluster.doomed if doom.kind is not NoticeKind.REBALANCE]
+def _certain(cluster: Cluster) -> list[Interrupted]:
+    """Interrupted for sure; a mere hint makes nobody leave."""
+    return [affected for affected in cluster.interrupted if affected.kind is not NoticeKind.REBALANCE]
 
 
 def _matters(pod: SimPod) -> bool:

@@ -80,8 +80,8 @@ class Watched(Generic[Record]):
             self._judge(before, after, write)
         return after
 
-    def whose(self, subject: str, version: int) -> str | None:
-        return self._store.whose(subject, version)
+    def commit_id_at(self, subject: str, version: int) -> str | None:
+        return self._store.commit_id_at(subject, version)
 
     def events(self, subject: str, after: int = 0) -> Sequence[Logged]:
         return self._store.events(subject, after)

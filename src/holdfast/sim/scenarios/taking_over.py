@@ -8,7 +8,18 @@ from holdfast.failover import takeover
 from holdfast.failover.group import Group, Member
 from holdfast.failover.ports import Effect, Grant, GroupStore, Seen, Term
 from holdfast.failover.roles import Move, Role
-from holdfast.kernel import Conflict, Done, Event, Hands, Logged, Versioned, Wait, Workflow, Write, advance
+from holdfast.kernel import (
+    Conflict,
+    Done,
+    DriverPorts,
+    Event,
+    Logged,
+    Versioned,
+    Wait,
+    Workflow,
+    Write,
+    advance,
+)
 from holdfast.sim.agents import SimAgent, SimGroup
 from holdfast.sim.gate import Gated, Kind
 from holdfast.sim.scenarios.scenario import Watched, describe, named
@@ -33,7 +44,7 @@ class TakingOver:
         self.actions = 0
         self.group = SimGroup({})
         self.accidents = self.group.accidents
-        self.doomed: set[str] = set()
+        self.interrupted: set[str] = set()
         self.paused_until_s: dict[str, float] = {}
         self._inboxes: list[list[tuple[SimAgent, float]]] = [[] for _ in range(SERVERS)]
         self._launched = 0
@@ -74,7 +85,7 @@ class TakingOver:
         self.world.spawn(f"server-{server}", self._work, phase=self.phase)
 
     def _work(self, process: Process) -> None:
-        hands: Hands[Group, Seen, Effect] = Hands.on(
+        hands: DriverPorts[Group, Seen, Effect] = DriverPorts.on(
             Gated(self.store, process),
             AGENT,
             look=lambda: process.call("look", Kind.LOOK, self._look),
@@ -83,7 +94,7 @@ class TakingOver:
             ),
             clock=process,
             new_id=self.world.new_id,
-            dice=self.world.random.random,
+            random=self.world.random.random,
         )
         while True:
             try:
@@ -97,7 +108,9 @@ class TakingOver:
 
     def _look(self) -> Seen:
         dead = {i for i, agent in self.group.agents.items() if not agent.alive}
-        return Seen(leases_left_s=self.groups.leases_left_s(AGENT), doomed=frozenset(self.doomed | dead))
+        return Seen(
+            leases_left_s=self.groups.leases_left_s(AGENT), interrupted=frozenset(self.interrupted | dead)
+        )
 
     def _beat(self, instance_id: str) -> None:
         """Send a heartbeat to some server, which stores many at a time."""
@@ -186,7 +199,7 @@ class TakingOver:
             return
         match self.world.random.randrange(3):
             case 0:
-                self.doomed.add(primary)
+                self.interrupted.add(primary)
             case 1:
                 self.group.agents[primary].alive = False
             case _:

@@ -70,7 +70,7 @@ def test_a_refused_conditional_write_returns_the_stored_item(table: Table) -> No
 def test_a_token_derived_from_content_lets_a_late_hand_believe_that_it_wrote(table: Table) -> None:
     """Two processes that decide alike send alike; the second is told of the first one's success."""
     table.begin()
-    token = derived_from("grow by two", table)
+    token = derived_from("scale up by two", table)
     assert outcome_of(lambda: table.commit(0, "whoever", token)) == DONE
     assert outcome_of(lambda: table.commit(0, "whoever", token)) == DONE
     assert table.record()["version"] == {"N": "1"}
@@ -79,7 +79,7 @@ def test_a_token_derived_from_content_lets_a_late_hand_believe_that_it_wrote(tab
 def test_with_a_derived_token_several_of_sixteen_racers_believe_that_they_won(table: Table) -> None:
     """Here all sixteen do; one write was made.  Each would now launch the instances it decided on."""
     table.begin()
-    token = derived_from("grow by two", table)
+    token = derived_from("scale up by two", table)
     outcomes = race(lambda name: table.commit(0, "whoever", token))
     # The service may answer some with TransactionInProgress; both imitations let all of them win.
     assert len(winners(outcomes)) == RACERS

@@ -29,7 +29,7 @@ from tools.endure.phase import Phase, phase_of
 from tools.endure.shells import SCHEDULED, Environment, as_batch
 from tools.parts.ec2.events import INTERRUPTION
 
-DOOMED, STRANGERS, ENVIRONMENTS = 50, 5, 3
+TO_BE_RECLAIMED, STRANGERS, ENVIRONMENTS = 50, 5, 3
 PODS_EACH, CPU_EACH = 4, "490m"
 BATCH = 10
 FUNCTION_TIMEOUT_S = 90
@@ -43,9 +43,9 @@ HANG_S = 1200.0
 @pytest.mark.alone
 def test_fifty_notices_at_once_bring_fifty_replacements_and_no_pod_is_lost(ground: Ground) -> None:
     site, load = ground.site, ground.load
-    strangers, workers = add_strangers(site, STRANGERS), add_workers(site, DOOMED)
-    load.create(DOOMED * PODS_EACH, cpu=CPU_EACH, unavailable_max=DOOMED * PODS_EACH // 2)
-    wait(lambda: load.running() == DOOMED * PODS_EACH, "every worker is full", timeout_s=HANG_S)
+    strangers, workers = add_strangers(site, STRANGERS), add_workers(site, TO_BE_RECLAIMED)
+    load.create(TO_BE_RECLAIMED * PODS_EACH, cpu=CPU_EACH, unavailable_max=TO_BE_RECLAIMED * PODS_EACH // 2)
+    wait(lambda: load.running() == TO_BE_RECLAIMED * PODS_EACH, "every worker is full", timeout_s=HANG_S)
     ledger = Ledger(site.ec2, ground.store, CLUSTER)
     before = set(ledger.books().machines)
     assert before == set(workers)
@@ -67,11 +67,11 @@ def test_fifty_notices_at_once_bring_fifty_replacements_and_no_pod_is_lost(groun
 
     books = ledger.books()
     replacements = books.machines.keys() - before
-    assert len(replacements) == DOOMED, "each has exactly one"
+    assert len(replacements) == TO_BE_RECLAIMED, "each has exactly one"
     assert books.alive.keys() == replacements
     drained = {event.about: event.numbers["before_s"] for event in books.about("drained")}
     late = {worker for worker in workers if drained.get(worker, 0) <= 0}
-    for kind in ("doomed", "drained"):
+    for kind in ("interrupted", "drained"):
         told = Counter(event.about for event in books.about(kind))
         assert set(told.values()) == {1}, f"{kind}: once"
         assert set(workers) - late <= told.keys() <= set(workers)
@@ -84,7 +84,10 @@ def test_fifty_notices_at_once_bring_fifty_replacements_and_no_pod_is_lost(groun
     empty_before_s = min(before_s for worker, before_s in drained.items() if worker not in late)
     print(f"with {share:.0%} of two cores the last one was empty {empty_before_s:.0f} s before its end")
     prove(
-        "notices", "real control plane", notices=DOOMED - len(late), empty_before_s=round(empty_before_s, 1)
+        "notices",
+        "real control plane",
+        notices=TO_BE_RECLAIMED - len(late),
+        empty_before_s=round(empty_before_s, 1),
     )
 
 
@@ -95,7 +98,7 @@ def _in_service(ledger: Ledger, workers: Sequence[str]) -> set[str]:
 
 
 def _may_be_late(share: float) -> int:
-    return 0 if share >= QUIET else int(DOOMED * (1 - share))
+    return 0 if share >= QUIET else int(TO_BE_RECLAIMED * (1 - share))
 
 
 @contextmanager
@@ -103,8 +106,8 @@ def _function(ground: Ground) -> Iterator[Sequence[Environment]]:
     """Several environments of one function, and one more that the schedule calls."""
     settings = {
         "metrics": "requests",
-        "min_workers": DOOMED,
-        "max_workers": DOOMED,
+        "min_workers": TO_BE_RECLAIMED,
+        "max_workers": TO_BE_RECLAIMED,
         "join_timeout_s": 600,
         "lock_ttl_s": 10,
         "remember_s": 900,
@@ -131,19 +134,19 @@ def _function(ground: Ground) -> Iterator[Sequence[Environment]]:
 
 def _warnings(ground: Ground) -> list[Any]:
     found = [event for event in ground.site.ec2.events() if event["detail-type"] == INTERRUPTION]
-    assert len(found) == DOOMED + STRANGERS
+    assert len(found) == TO_BE_RECLAIMED + STRANGERS
     return found
 
 
-def _deliver(environments: Sequence[Environment], events: list[Any], dice: Random) -> None:
+def _deliver(environments: Sequence[Environment], events: list[Any], random: Random) -> None:
     """Out of order: each alone and directly, or in batches; every fifth one both ways."""
-    dice.shuffle(events)
+    random.shuffle(events)
     half = len(events) // 2
     direct, queued = events[:half], [*events[half:], *events[::5]]
-    dice.shuffle(queued)
+    random.shuffle(queued)
     batches = [as_batch(queued[n : n + BATCH]) for n in range(0, len(queued), BATCH)]
     calls = [*direct, *batches]
-    dice.shuffle(calls)
+    random.shuffle(calls)
     free: Queue[Environment] = Queue()
     for environment in environments:
         free.put(environment)
@@ -164,9 +167,9 @@ def _deliver(environments: Sequence[Environment], events: list[Any], dice: Rando
 
 def _unfinished(ground: Ground, ledger: Ledger) -> Iterator[str]:
     record = ground.store.read(SUBJECT).value
-    if phase_of(record) is not Phase.IDLE or record.doomed:
+    if phase_of(record) is not Phase.IDLE or record.interrupted:
         yield "the record has something open"
-    elif ground.load.running() != DOOMED * PODS_EACH:
+    elif ground.load.running() != TO_BE_RECLAIMED * PODS_EACH:
         yield "some pods do not run"
     else:
         ours = [node for node in _nodes(ground) if not is_strange(node)]

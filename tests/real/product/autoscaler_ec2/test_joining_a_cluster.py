@@ -37,7 +37,7 @@ def site(cluster: Cluster) -> Iterator[Site]:
 
 
 def test_it_is_ready_known_by_its_instance_and_closed_to_pods(site: Site, cluster: Cluster) -> None:
-    world = World(site.account, "kept")
+    world = World(site.account, "drainSkipped")
     pool = replace(world.pool, instance_profile="workers")
     world.settings = replace(world.settings, k3s_url=cluster.server, pools=(pool,))
     world.cloud = world.open(user_data=lambda each: join_script(world.settings, each))

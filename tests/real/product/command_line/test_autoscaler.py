@@ -14,7 +14,7 @@ SECRET = "eyJhbGciOiJub25lIn0.bm90LWEtdG9rZW4.c2lnbmVk"
 
 def test_every_question_is_answered_on_the_way_from_none_to_two(shell: Shell, site: Site) -> None:
     assert json.loads(shell.run("doctor", "--json").stdout)["ok"]
-    assert shell.json("plan")["decision"] == "grow"
+    assert shell.json("plan")["decision"] == "scale-up"
     assert [call for call in changes(site) if not call["parameters"].get("DryRun")] == []
 
     found = shell.tick_until_serving(2)
@@ -52,7 +52,7 @@ def test_the_loop_ends_cleanly_after_its_turn(shell: Shell) -> None:
     _, err = running.communicate(timeout=DEADLINE_S)
 
     assert first["outcome"] == "idle"
-    assert first["why"].startswith("observing: would grow by ")
+    assert first["why"].startswith("observing: would scale up by ")
     assert running.returncode == 0, err
     assert json.loads(err.splitlines()[-1])["msg"] == "stopped"
 

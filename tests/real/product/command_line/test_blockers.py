@@ -10,8 +10,8 @@ from typing import Any
 
 from holdfast.app.autoscaler.stores import open_stores
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.drain import Rule
 from holdfast.autoscaler.record import Skip
+from holdfast.autoscaler.scale_down.drain import Rule
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud.kubernetes import DO_NOT_EVICT
 from holdfast.kernel import Event, Write
@@ -48,7 +48,7 @@ def test_the_twelve_blockers_are_told_with_node_rule_pod_and_what_lifts_them(
     assert {(Rule.LAST_OF_ZONE, ""), (Rule.NOWHERE_ELSE, "big")} <= rules[alone]
     assert (Rule.JUST_FAILED, "") in rules[failed]
     assert all((Rule.FLOOR, "") in of_node for of_node in rules.values())
-    assert all(b["reason"] and b["lift"] for node in told["nodes"] for b in node["blockers"])
+    assert all(b["reason"] and b["remedy"] for node in told["nodes"] for b in node["blockers"])
     assert printed.returncode == 0, printed.stderr
     assert all(rule in printed.stdout for of_node in rules.values() for rule, _ in of_node)
     assert max(map(len, printed.stdout.splitlines())) <= 100
@@ -85,7 +85,7 @@ def skip(shell: Shell, node: str) -> None:
         kept_too_long = Skip(node, "out of time: shop/web has not left", int(now_s) + 900)
         tried = replace(found.value, skipped=(kept_too_long,))
         stores.store.commit(
-            SUBJECT, found, Write(tried, (Event("kept", now_s, about=node),)), "a-failed-drain"
+            SUBJECT, found, Write(tried, (Event("drainSkipped", now_s, about=node),)), "a-failed-drain"
         )
 
 
@@ -132,7 +132,7 @@ def budget(name: str, app: str, **rule: int) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def made(cluster: Cluster, documents: list[tuple[str, dict[str, Any]]]) -> Iterator[None]:
-    """All of it there, running and weighed by the controllers; gone again afterwards."""
+    """All of it there, running and considered by the controllers; gone again afterwards."""
     cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}}).ok()
     try:
         for path, document in documents:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from holdfast.adapters.kubernetes import KubernetesApi
 from holdfast.adapters.kubernetes.auth.access import Access
 from holdfast.adapters.kubernetes.client import Client
-from holdfast.sim.proxy import Fate, FaultProxy
+from holdfast.testing.proxy import Fate, FaultProxy
 from tools.parts.cluster import Cluster
 
 PIECE_BYTES = 1 << 16

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.adapters.kubernetes import KubernetesApi
 from holdfast.kernel import Busy
-from holdfast.sim.proxy import HALF_ANSWER, PASS, RESET_BEFORE, Fate
+from holdfast.testing.proxy import HALF_ANSWER, PASS, RESET_BEFORE, Fate
 from tests.real.corner import CORNER, Corner
 from tests.real.product.kubernetes.relay import faulty
 from tests.real.product.kubernetes.seeing import node_of, pod_of

@@ -7,7 +7,7 @@ import pytest
 from holdfast.adapters.kubernetes import KubernetesApi
 from holdfast.cloud.kubernetes import Eviction
 from holdfast.kernel import Busy, Conflict, Unknown
-from holdfast.sim.proxy import HALF_ANSWER, RESET_AFTER, RESET_BEFORE, Fate, black_hole
+from holdfast.testing.proxy import HALF_ANSWER, RESET_AFTER, RESET_BEFORE, Fate, black_hole
 from tests.real.corner import Corner
 from tests.real.product.kubernetes.relay import faulty
 from tests.real.product.kubernetes.seeing import TRIES_MAX, cordoned, node_of, pod_of, raw

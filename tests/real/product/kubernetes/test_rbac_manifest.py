@@ -101,7 +101,7 @@ def without(rules: list[Any], call: Call) -> list[Any]:
     return left
 
 
-def test_a_whole_removal_is_allowed(corner: Corner, api: KubernetesApi) -> None:
+def test_a_whole_scale_down_is_allowed(corner: Corner, api: KubernetesApi) -> None:
     name = corner.add_node()
     corner.running_pod("moved")
     corner.running_pod("killed")

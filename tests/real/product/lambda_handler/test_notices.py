@@ -34,14 +34,14 @@ def test_notices_for_an_instance_of_somebody_else_touch_nothing(lab: Lab) -> Non
         old = event(REBALANCE, "i-0123456789abcdef0", now(ago_s=3_600))
         assert function.invoke(old)["outcome"] == "idle"
         assert {notice.instance_id for notice in lab.inbox.waiting()} == {foreign}
-    assert lab.record().doomed == ()
+    assert lab.record().interrupted == ()
     assert lab.launches() == []
     assert foreign not in lab.terminated()
     assert site.ec2.instance(foreign)["state"] == "running"
     api.terminate_instances(InstanceIds=[foreign])
 
 
-def test_a_batch_with_copies_and_a_bad_message_dooms_the_worker_once(lab: Lab) -> None:
+def test_a_batch_with_copies_and_a_bad_message_interrupts_the_worker_once(lab: Lab) -> None:
     with lab.function(MIN_WORKERS="1") as function:
         lab.tick_until_idle(function)
         (first,) = lab.launches()
@@ -60,8 +60,8 @@ def test_a_batch_with_copies_and_a_bad_message_dooms_the_worker_once(lab: Lab) -
         )
         assert answer == {"batchItemFailures": []}, deadline
         assert any("m-bad" in str(line.get("msg")) for line in lines(function))
-        (doomed,) = lab.record().doomed
-        assert (doomed.instance_id, doomed.kind) == (worker, NoticeKind.INTERRUPTION)
+        (interrupted,) = lab.record().interrupted
+        assert (interrupted.instance_id, interrupted.kind) == (worker, NoticeKind.INTERRUPTION)
         assert function.invoke({"Records": [message(warning, "m-9")]}) == {"batchItemFailures": []}
         (replacement,) = lab.launches()[1:]
         assert replacement["instances"] != [worker]

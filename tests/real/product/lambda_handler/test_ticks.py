@@ -1,4 +1,4 @@
-"""Scheduled ticks: a cluster grows to its floor, then rests, and the function tells what it did."""
+"""Scheduled ticks: a cluster scales up to its floor, then rests, and the function tells what it did."""
 
 import re
 
@@ -47,7 +47,7 @@ def test_in_observe_mode_the_wish_is_written_down_and_nothing_is_touched(lab: La
     with lab.function(MIN_WORKERS="2", OBSERVE="true") as function:
         assert function.invoke(SCHEDULED)["outcome"] == "idle"
     assert lab.launches() == []
-    assert "observing: would grow by 2" in lab.record().hold_reason
+    assert "observing: would scale up by 2" in lab.record().hold_reason
 
 
 def test_a_function_with_little_time_ends_by_itself(lab: Lab) -> None:

@@ -62,7 +62,7 @@ def near(value: float) -> Callable[[Load], bool]:
 
 
 def test_full_load_reads_one_and_the_control_plane_does_not_count(watched: Watched) -> None:
-    """Averaged over the busy modes it would read a seventh, and the fleet would never grow."""
+    """Averaged over the busy modes it would read a seventh, and the fleet would never scale up."""
     cluster = watched.cluster
     for name in ("i-1", "i-2", "control-plane"):
         cluster.add_node(name)

@@ -27,6 +27,6 @@ def first(watched: Watched) -> Load:
 
 
 def test_a_new_machine_is_not_busy_for_the_time_it_did_not_exist(first: Load) -> None:
-    """A bare rate divides by the whole window: it would read nearly 1, and every growth bring another."""
+    """A bare rate divides by the whole window: it would read nearly 1, and every scale-up bring another."""
     assert first.cpu == pytest.approx(0.0, abs=0.03)
     assert first.peak == pytest.approx(0.0, abs=0.03)

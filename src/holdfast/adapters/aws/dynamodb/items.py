@@ -50,7 +50,7 @@ class DynamoItems(Generic[Record]):
         if "version" in item:
             version = load_version(item, table=self._table, key=subject)
         value = self._codec.load(item, table=self._table, key=subject)
-        return Versioned(value, version, str(item.get("commitId", "")), self._stated(raw))
+        return Versioned(value, version, str(item.get("commitId", "")), self._guarded_attributes(raw))
 
     def _get(self, subject: str) -> Mapping[str, Any]:
         with translate_errors(f"read {self._table}"):
@@ -66,7 +66,10 @@ class DynamoItems(Generic[Record]):
         item = {**self._beside(subject, write), **self._codec.encode(write.value)}
         stored = {**item, "version": version, "commitId": commit_id}
         done = Versioned(
-            write.value, version, commit_id, self._stated({name: tagged(v) for name, v in stored.items()})
+            write.value,
+            version,
+            commit_id,
+            self._guarded_attributes({name: tagged(v) for name, v in stored.items()}),
         )
         events = [self._event_put(subject, version, n, commit_id, e) for n, e in enumerate(write.events)]
         update: Any = {"Update": self._update(subject, found, stored)}
@@ -88,12 +91,12 @@ class DynamoItems(Generic[Record]):
     def _winner(self, subject: str, version: int) -> str | None:
         """Whose write a failed condition met: it may be our own first try, whose answer was lost."""
         try:
-            return self.whose(subject, version)
+            return self.commit_id_at(subject, version)
         except Busy as error:
             # Busy would say "certainly not written", which is just what we do not know.
             raise Unknown(f"{self._table} {subject}: {error}") from error
 
-    def whose(self, subject: str, version: int) -> str | None:
+    def commit_id_at(self, subject: str, version: int) -> str | None:
         with translate_errors(f"read {self._events_table}"):
             answer = self._client.get_item(
                 TableName=self._events_table,
@@ -135,18 +138,20 @@ class DynamoItems(Generic[Record]):
             )
         return int(plain(_items(page)[0]["version"])) if page["Items"] else 0
 
-    def _stated(self, raw: Mapping[str, Any]) -> dict[str, object]:
-        return {name: raw.get(name) for name in ("version", *self._codec.stated)}
+    def _guarded_attributes(self, raw: Mapping[str, Any]) -> dict[str, object]:
+        return {name: raw.get(name) for name in ("version", *self._codec.guarded_attributes)}
 
     def _update(self, subject: str, found: Versioned[Record], stored: Mapping[str, Any]) -> dict[str, Any]:
         """Set what is ours and remove what is ours and absent; what others wrote stays."""
         names = sorted(self._codec.names | set(stored))
         sets = [f"#{name} = :{name}" for name in names if name in stored]
         removes = [f"#{name}" for name in names if name not in stored]
-        stated = found.stated or {"version": tagged(found.version) if found.version else None}
+        guarded_attributes = found.guarded_attributes or {
+            "version": tagged(found.version) if found.version else None
+        }
         conditions = [
             f"attribute_not_exists(#{name})" if value is None else f"#{name} = :old_{name}"
-            for name, value in stated.items()
+            for name, value in guarded_attributes.items()
         ]
         return {
             "TableName": self._table,
@@ -154,10 +159,10 @@ class DynamoItems(Generic[Record]):
             "UpdateExpression": f"SET {', '.join(sets)}"
             + (f" REMOVE {', '.join(removes)}" if removes else ""),
             "ConditionExpression": " AND ".join(conditions),
-            "ExpressionAttributeNames": {f"#{name}": name for name in {*names, *stated}},
+            "ExpressionAttributeNames": {f"#{name}": name for name in {*names, *guarded_attributes}},
             "ExpressionAttributeValues": {
                 **{f":{name}": tagged(value) for name, value in stored.items()},
-                **{f":old_{name}": value for name, value in stated.items() if value is not None},
+                **{f":old_{name}": value for name, value in guarded_attributes.items() if value is not None},
             },
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }

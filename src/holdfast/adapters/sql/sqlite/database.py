@@ -101,7 +101,7 @@ class Database:
             ],
         )
 
-    def whose(self, collection: str, subject: str, version: int) -> str | None:
+    def commit_id_at(self, collection: str, subject: str, version: int) -> str | None:
         found = self.rows(WHOSE, collection, subject, version)
         return str(found[0][0]) if found else None
 

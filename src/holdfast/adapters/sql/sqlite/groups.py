@@ -60,8 +60,8 @@ class SqliteGroupStore:
                 self.database.tell(db, COLLECTION, agent_id, version, commit_id, write)
         return Versioned(group, version, commit_id)
 
-    def whose(self, agent_id: str, version: int) -> str | None:
-        return self.database.whose(COLLECTION, agent_id, version)
+    def commit_id_at(self, agent_id: str, version: int) -> str | None:
+        return self.database.commit_id_at(COLLECTION, agent_id, version)
 
     def events(self, agent_id: str, after: int = 0) -> Sequence[Logged]:
         return self.database.events(COLLECTION, agent_id, after)

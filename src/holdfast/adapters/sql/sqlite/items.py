@@ -28,7 +28,10 @@ class SqliteItems(Generic[Record]):
         where = {"table": self._where, "key": subject}
         value = self._codec.load(body, **where)
         return Versioned(
-            value, load_version({"version": version}, **where), commit_id, self._stated(stored, body)
+            value,
+            load_version({"version": version}, **where),
+            commit_id,
+            self._guarded_attributes(stored, body),
         )
 
     def commit(
@@ -42,16 +45,19 @@ class SqliteItems(Generic[Record]):
             if self.database.check_version(
                 db, self.collection, subject, stored=now, expected=found.version, commit_id=commit_id
             ):
-                if found.stated and self._stated(stored, body) != found.stated:
+                if (
+                    found.guarded_attributes
+                    and self._guarded_attributes(stored, body) != found.guarded_attributes
+                ):
                     raise Conflict(
                         f"{self.collection} {subject}: changed by something that knows no versions"
                     )
                 self._put(db, subject, version, commit_id, {**self._foreign(body), **known})
                 self.database.tell(db, self.collection, subject, version, commit_id, write)
-        return Versioned(write.value, version, commit_id, self._stated(version, known))
+        return Versioned(write.value, version, commit_id, self._guarded_attributes(version, known))
 
-    def whose(self, subject: str, version: int) -> str | None:
-        return self.database.whose(self.collection, subject, version)
+    def commit_id_at(self, subject: str, version: int) -> str | None:
+        return self.database.commit_id_at(self.collection, subject, version)
 
     def events(self, subject: str, after: int = 0) -> Sequence[Logged]:
         return self.database.events(self.collection, subject, after)
@@ -92,5 +98,5 @@ class SqliteItems(Generic[Record]):
             return {}
         return {name: value for name, value in body.items() if name not in self._codec.names}
 
-    def _stated(self, version: int | None, body: Mapping[str, Any]) -> dict[str, object]:
-        return {"version": version, **{name: body.get(name) for name in self._codec.stated}}
+    def _guarded_attributes(self, version: int | None, body: Mapping[str, Any]) -> dict[str, object]:
+        return {"version": version, **{name: body.get(name) for name in self._codec.guarded_attributes}}

@@ -1,0 +1,92 @@
+"""Which workers leave, the oldest out of the fullest zone and never its last; and where new ones go."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from holdfast.autoscaler.snapshot import Worker
+from holdfast.cloud import Market, Offering
+
+
+def leavers(staying: Collection[Worker], *, may_leave: Collection[str], count: int) -> Sequence[Worker]:
+    """Up to `count` workers, in the order in which they should go."""
+    left = sorted(staying, key=lambda worker: (worker.instance.launched_s, worker.instance_id))
+    chosen: list[Worker] = []
+    while len(chosen) < count:
+        in_zone = Counter(worker.instance.zone for worker in left)
+        candidates = [
+            worker
+            for worker in left
+            if worker.instance_id in may_leave and not empties_a_zone(worker.instance.zone, in_zone)
+        ]
+        if not candidates:
+            break
+        # `max` keeps the first of equals: the oldest in the fullest zone.
+        leaver = max(candidates, key=lambda worker: in_zone[worker.instance.zone])
+        chosen.append(leaver)
+        left.remove(leaver)
+    return chosen
+
+
+def empties_a_zone(zone: str, in_zone: Counter[str]) -> bool:
+    """Whether the zone would stand empty without one of its workers, while another is populated."""
+    return in_zone[zone] == 1 and len(in_zone) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSlot:
+    """Where one new machine goes."""
+
+    zone: str
+    subnet_id: str
+    market: Market
+    instance_type: str
+
+    @property
+    def offering(self) -> Offering:
+        return Offering(self.zone, self.market, self.instance_type)
+
+
+def launch_slots(
+    count: int,
+    *,
+    instance_types: Sequence[str],
+    markets: Sequence[Market],
+    subnets: Sequence[tuple[str, str]],
+    in_zone: Counter[str],
+    refused: Callable[[Offering], str],
+) -> list[LaunchSlot]:
+    """Up to `count` places: the emptiest zone first, spot everywhere before on-demand anywhere.
+
+    `subnets` are pairs of zone and subnet.  `refused` says why an offering is not to be
+    had; several types and zones are what makes spot dependable, so all are tried before the
+    next market is.
+    """
+    filled, used = Counter(in_zone), Counter[str]()
+    chosen: list[LaunchSlot] = []
+    while len(chosen) < count:
+        slot = _next(instance_types, markets, subnets, filled, used, refused)
+        if slot is None:
+            break
+        chosen.append(slot)
+        filled[slot.zone] += 1
+        used[slot.subnet_id] += 1
+    return chosen
+
+
+def _next(
+    instance_types: Sequence[str],
+    markets: Sequence[Market],
+    subnets: Sequence[tuple[str, str]],
+    filled: Counter[str],
+    used: Counter[str],
+    refused: Callable[[Offering], str],
+) -> LaunchSlot | None:
+    emptiest_first = sorted(subnets, key=lambda pair: (filled[pair[0]], pair[0], used[pair[1]], pair[1]))
+    for market in markets:
+        for zone, subnet_id in emptiest_first:
+            for instance_type in instance_types:
+                slot = LaunchSlot(zone, subnet_id, market, instance_type)
+                if not refused(slot.offering):
+                    return slot
+    return None

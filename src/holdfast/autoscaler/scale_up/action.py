@@ -1,0 +1,295 @@
+"""Adding nodes: intend, ask, record, verify, end.
+
+Rule 1: an intent is committed before capacity is asked for, whole enough to be repeated word
+        for word.  Its token makes every repetition the same request.
+Rule 2: a token does not stop a late first try.  What that brings is named by no record: its
+        node keeps the joining taint and takes no pod, until the sweep adopts or removes it.
+Rule 3: what is short becomes the next attempt of its group, elsewhere.  Only a lack of capacity
+        sends us elsewhere: a refusal for any other reason would be the same there.
+Rule 4: what is not ready in time is condemned with the action that launched it.  A scale-up that
+        brought nothing makes the next one wait, twice as long each time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from holdfast.autoscaler.fleet import is_leaving, staying
+from holdfast.autoscaler.ports import Admit, Effect, LaunchInstances, PrepareTemplate
+from holdfast.autoscaler.record import (
+    NEVER_JOINED,
+    READY,
+    Cluster,
+    Condemned,
+    Interrupted,
+    Launch,
+    LaunchStatus,
+    Recent,
+    ScaleUp,
+    Spent,
+)
+from holdfast.autoscaler.scale_up.launch_plan import intents, prepared, spent_lately, this_hour, why_nowhere
+from holdfast.autoscaler.scale_up.launch_result import with_row
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
+from holdfast.cloud import ALIVE, NoticeKind
+from holdfast.kernel import FREE, Do, Event, Write
+from holdfast.kernel.write import EVENTS_MAX
+
+ATTEMPTS_MAX = 8
+ADMISSION_S = 90
+"""An admission is carried out within a minute of reading the record, or not at all.  So a node that
+is condemned this long after the last one was decided can not be opened any more."""
+
+
+def begin(
+    cluster: Cluster, snapshot: Snapshot, needs: Sequence[Need], why: str, settings: Settings, now_s: float
+) -> Write[Cluster] | Do[Effect] | str:
+    """Intend these workers: in a new action, or as part of the open one.  Text: why it cannot be done now."""
+    wanting = [pool for need in needs if (pool := settings.pool(need.pool)) is not None]
+    unprepared = dict.fromkeys(pool.name for pool in wanting if not prepared(pool, snapshot))
+    if unprepared:
+        return Do(tuple(PrepareTemplate(name, snapshot.digests.get(name, "")) for name in unprepared))
+    left = settings.launch_budget - spent_lately(cluster, now_s)
+    if left <= 0:
+        return "the launches of this hour are spent"
+    up = cluster.scale_up or ScaleUp(f"{now_s:.0f}-{snapshot.owner}", int(now_s), 0, reason=why)
+    launches: list[Launch] = []
+    for need in needs:
+        group = 1 + max((row.group for row in (*up.launches, *launches)), default=0)
+        affordable = replace(need, count=min(need.count, left))
+        rows = intents(cluster, snapshot, affordable, group, launches, settings, now_s)
+        launches += rows
+        left -= sum(row.count for row in rows)
+    asked = sum(row.count for row in launches)
+    if not asked:
+        return why_nowhere(cluster, snapshot, [need.pool for need in needs], settings, now_s)
+    scaled_up = replace(up, requested=up.requested + asked, launches=(*up.launches, *launches))
+    begun = replace(
+        cluster,
+        scale_up=scaled_up,
+        spent=(*this_hour(cluster, now_s), Spent(up.action_id, int(now_s), asked)),
+    )
+    kind = "beginScaleUp" if cluster.scale_up is None else "extendScaleUp"
+    numbers = {"requested": asked, "workers": len(staying(cluster, snapshot))}
+    event = Event(kind, now_s, about=up.action_id, reason=f"{why}: {_in_words(launches)}", numbers=numbers)
+    return Write(begun, (event,))
+
+
+def goes_well(up: ScaleUp) -> bool:
+    """Whether nothing that was asked for has come to nothing so far."""
+    return not up.lost and all(row.status is not LaunchStatus.ABANDONED for row in up.launches)
+
+
+def proceed(
+    cluster: Cluster, up: ScaleUp, snapshot: Snapshot, settings: Settings, now_s: float
+) -> Write[Cluster] | Do[Effect] | None:
+    """What the open action needs next; None if only time."""
+    write = (
+        _extend(cluster, up, snapshot, settings, now_s)
+        or _verify(cluster, up, snapshot, settings, now_s)
+        or _try_elsewhere(cluster, up, snapshot, settings, now_s)
+        or _end(cluster, up, settings, now_s)
+    )
+    if write is not None:
+        return write
+    effects: list[Effect] = [LaunchInstances(up.action_id, launch) for launch in up.intended]
+    workers = {worker.instance_id: worker for worker in snapshot.workers}
+    for instance_id in up.joining:
+        worker = workers.get(instance_id)
+        late = now_s - _intended_s(up, instance_id) > settings.join_timeout_s
+        if late or worker is None or is_leaving(cluster, instance_id):
+            continue
+        if worker.alive and worker.ready and worker.joining:
+            effects.append(Admit(instance_id))
+    return Do(tuple(effects)) if effects else None
+
+
+def _verify(
+    cluster: Cluster, up: ScaleUp, snapshot: Snapshot, settings: Settings, now_s: float
+) -> Write[Cluster] | None:
+    """Who has joined, who has died, and who took too long."""
+    workers = {worker.instance_id: worker for worker in snapshot.workers}
+    events: list[Event] = []
+    joined, lost, condemned = list(up.joined), list(up.lost), list(cluster.condemned)
+    for instance_id in up.joining:
+        worker = workers.get(instance_id)
+        late_s = now_s - _intended_s(up, instance_id) - settings.join_timeout_s
+        if cluster.is_condemned(instance_id) or cluster.is_gone(instance_id) or _died(worker):
+            lost.append(instance_id)
+            events.append(Event("diedBeforeJoining", now_s, about=instance_id, reason=_state(worker)))
+        elif worker is not None and _is_open(worker) and (worker.ready or late_s > 0):
+            joined.append(instance_id)
+            events.append(Event("joined", now_s, about=instance_id, reason=worker.node_name))
+        elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):
+            lost.append(instance_id)
+            why = f"{NEVER_JOINED} within {settings.join_timeout_s} s"
+            condemned.append(Condemned(instance_id, up.action_id, why, int(now_s)))
+            events.append(Event("terminating", now_s, about=instance_id, reason=why))
+        if len(events) == EVENTS_MAX:
+            break
+    if not events:
+        return None
+    verified = replace(up, joined=tuple(joined), lost=tuple(lost))
+    return Write(replace(cluster, scale_up=verified, condemned=tuple(condemned)), tuple(events))
+
+
+def _extend(
+    cluster: Cluster, up: ScaleUp, snapshot: Snapshot, settings: Settings, now_s: float
+) -> Write[Cluster] | None:
+    """A ready node that nobody opened is not late, nor is a request that nobody repeated: we are.
+
+    By a write, and only once: a node is opened only within its recorded time, so that one which is
+    condemned after it cannot be opened any more.  Asked again, the cloud tells what it launched.
+    """
+    waiting = {w.instance_id for w in snapshot.workers if w.alive and w.ready and w.joining}
+    waiting = {i for i in up.joining if i in waiting and not is_leaving(cluster, i)}
+    rows = list(up.launches)
+    events: list[Event] = []
+    for n, row in enumerate(rows):
+        ready = " ".join(i for i in row.instance_ids if i in waiting)
+        is_over = now_s - row.at_s > settings.join_timeout_s
+        if is_over and not row.extended and (ready or row.status is LaunchStatus.INTENDED):
+            rows[n] = replace(row, at_s=int(now_s), extended=True)
+            why = f"ready by now: {ready}" if ready else f"{row.offering}: no answer is known"
+            events.append(Event("joinExtended", now_s, about=up.action_id, reason=why))
+        if len(events) == EVENTS_MAX:
+            break
+    if not events:
+        return None
+    return Write(replace(cluster, scale_up=replace(up, launches=tuple(rows))), tuple(events))
+
+
+def _intended_s(up: ScaleUp, instance_id: str) -> int:
+    row = next((launch for launch in up.launches if instance_id in launch.instance_ids), None)
+    return row.at_s if row is not None and row.at_s else up.started_s
+
+
+def _is_open(worker: Worker) -> bool:
+    """Its node has been admitted, and may run pods: whatever fails there later, it did join."""
+    return bool(worker.node_name) and not worker.joining
+
+
+def _died(worker: Worker | None) -> bool:
+    return worker is not None and worker.instance.state not in ALIVE
+
+
+def _state(worker: Worker | None) -> str:
+    return worker.instance.state.value if worker is not None else "terminating"
+
+
+def _try_elsewhere(
+    cluster: Cluster, up: ScaleUp, snapshot: Snapshot, settings: Settings, now_s: float
+) -> Write[Cluster] | None:
+    """The next attempt for a request that came out short; or no more, if there is nowhere to go."""
+    for row in up.launches:
+        if row.status is LaunchStatus.INTENDED and now_s - row.at_s > settings.join_timeout_s:
+            return _abandon(cluster, up, row, "nobody answered in time", now_s)
+        short = row.count - len(row.instance_ids)
+        if short <= 0 or row.status in (LaunchStatus.INTENDED, LaunchStatus.ABANDONED):
+            continue
+        left = settings.launch_budget - spent_lately(cluster, now_s)
+        if row.attempt >= ATTEMPTS_MAX:
+            return _abandon(cluster, up, row, f"{short} short after {row.attempt} attempts", now_s)
+        if left <= 0:
+            return _abandon(cluster, up, row, "the launches of this hour are spent", now_s)
+        group = 1 + max(other.group for other in up.launches)
+        need = Need(row.pool, min(short, left), zone=row.zone if row.bound else "")
+        rows = intents(cluster, snapshot, need, group, (), settings, now_s, attempt=row.attempt + 1)
+        if not rows:
+            why = why_nowhere(cluster, snapshot, [row.pool], settings, now_s)
+            return _abandon(cluster, up, row, why, now_s)
+        return _again(cluster, up, row, rows, now_s)
+    return None
+
+
+def _again(
+    cluster: Cluster, up: ScaleUp, row: Launch, rows: Sequence[Launch], now_s: float
+) -> Write[Cluster]:
+    """New requests take over what the old one is short of; the old one wants no more than it got."""
+    asked = sum(new.count for new in rows)
+    launches = [replace(row, count=row.count - asked) if other == row else other for other in up.launches]
+    event = Event(
+        "retryScaleUp",
+        now_s,
+        about=up.action_id,
+        reason=f"{row.offering} gave {len(row.instance_ids)} of {row.count}; next {_in_words(rows)}",
+        numbers={"attempt": row.attempt + 1, "count": asked},
+    )
+    retried = replace(
+        cluster,
+        scale_up=replace(up, launches=(*launches, *rows)),
+        spent=(*this_hour(cluster, now_s), Spent(up.action_id, int(now_s), asked)),
+    )
+    return Write(retried, (event,))
+
+
+def _abandon(cluster: Cluster, up: ScaleUp, row: Launch, why: str, now_s: float) -> Write[Cluster]:
+    return with_row(
+        cluster,
+        up,
+        row,
+        replace(row, status=LaunchStatus.ABANDONED, reason=why),
+        Event("launchAbandoned", now_s, about=up.action_id, reason=f"{row.offering}: {why}"),
+    )
+
+
+def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Write[Cluster] | None:
+    """Nothing is asked for and nobody is on the way: complete, or fail and back off."""
+    if up.intended or up.joining:
+        return None
+    succeeded = bool(up.joined)
+    short = max(0, up.requested - len(up.joined))
+    numbers = {"joined": len(up.joined), "requested": up.requested, "lost": len(up.lost)}
+    interrupted, expired = _replacements_ended(cluster.interrupted, up, now_s)
+    ended = replace(
+        cluster,
+        scale_up=None,
+        lock=FREE,
+        recent=(*cluster.recent, *_remembered(up, now_s)),
+        interrupted=interrupted,
+    )
+    if short:
+        failures = cluster.failures + 1
+        wait_s = min(settings.back_off_max_s, settings.back_off_first_s * 2 ** min(failures - 1, 20))
+        ended = replace(ended, failures=failures, back_off_until_s=int(now_s) + wait_s)
+        numbers["backOff_s"] = wait_s
+    else:
+        ended = replace(ended, failures=0, back_off_until_s=0)
+    if succeeded:
+        ended = replace(ended, last_scale_s=int(now_s), last_up_s=int(now_s))
+    kind = "completeScaleUp" if succeeded else "failScaleUp"
+    reasons = "; ".join(dict.fromkeys(row.reason for row in up.launches if row.reason))
+    event = Event(kind, now_s, about=up.action_id, reason=reasons[:500], numbers=numbers)
+    return Write(ended, (event, *expired))
+
+
+def _remembered(up: ScaleUp, now_s: float) -> list[Recent]:
+    """Admitted not long ago: a listing that lags behind must not make us launch them again."""
+    where = {i: (row.pool, row.zone) for row in up.launches for i in row.instance_ids}
+    return [Recent(i, *where.get(i, ("default", "")), int(now_s)) for i in up.joined]
+
+
+def _replacements_ended(
+    interrupted: tuple[Interrupted, ...], up: ScaleUp, now_s: float
+) -> tuple[tuple[Interrupted, ...], list[Event]]:
+    """The first replacements are there.  The others are decided anew; a mere hint is let go, and told."""
+    missing = max(0, up.requested - len(up.joined))
+    replaced = [affected for affected in interrupted if affected.replacement == up.action_id]
+    there = {affected.instance_id for affected in replaced[: max(0, len(replaced) - missing)]}
+    ended: list[Interrupted] = []
+    expired: list[Event] = []
+    for affected in interrupted:
+        if affected.replacement != up.action_id:
+            ended.append(affected)
+        elif affected.instance_id in there:
+            ended.append(replace(affected, replacement=READY))
+        elif affected.kind is not NoticeKind.REBALANCE or len(expired) == EVENTS_MAX - 1:
+            ended.append(replace(affected, replacement=""))
+        else:
+            why = "a hint, and its replacement did not come"
+            expired.append(Event("noticeExpired", now_s, about=affected.instance_id, reason=why))
+    return tuple(ended), expired
+
+
+def _in_words(launches: Sequence[Launch]) -> str:
+    return ", ".join(f"{row.count} x {row.offering}" for row in launches)

@@ -1,0 +1,167 @@
+"""Where to ask for new workers: zones balanced, spot first, within the hour's launches and the money."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from holdfast.autoscaler.fleet import by_zone, staying, unlisted
+from holdfast.autoscaler.placement import LaunchSlot, launch_slots
+from holdfast.autoscaler.record import Cluster, Launch, Spent
+from holdfast.autoscaler.settings import Pool, Settings
+from holdfast.autoscaler.snapshot import Need, Snapshot
+from holdfast.cloud import Market, Offering
+
+HOUR_S = 3_600
+
+
+def spent_lately(cluster: Cluster, now_s: float) -> int:
+    return sum(spent.count for spent in this_hour(cluster, now_s))
+
+
+def this_hour(cluster: Cluster, now_s: float) -> tuple[Spent, ...]:
+    return tuple(spent for spent in cluster.spent if now_s - spent.at_s < HOUR_S)
+
+
+def prepared(pool: Pool, snapshot: Snapshot) -> bool:
+    template = snapshot.templates.get(pool.name)
+    return template is not None and template.digest == snapshot.digests.get(pool.name, template.digest)
+
+
+def intents(
+    cluster: Cluster,
+    snapshot: Snapshot,
+    need: Need,
+    group: int,
+    beside: Sequence[Launch],
+    settings: Settings,
+    now_s: float,
+    attempt: int = 1,
+) -> list[Launch]:
+    """Rows for so many workers of a pool, one for each place that they go to."""
+    pool, template = settings.pool(need.pool), snapshot.templates.get(need.pool)
+    if pool is None or template is None:
+        return []
+    interrupted = {affected.instance_id for affected in cluster.interrupted}
+    in_zone = by_zone(w for w in staying(cluster, snapshot) if w.instance_id not in interrupted)
+    for row in _asked(cluster, beside):
+        in_zone[row.zone] += row.count
+    subnets = [
+        (place.zone, place.subnet_id)
+        for place in snapshot.places
+        if place.pool == need.pool and need.zone in ("", place.zone)
+    ]
+    chosen = launch_slots(
+        need.count,
+        instance_types=pool.instance_types,
+        markets=_markets(pool),
+        subnets=subnets,
+        in_zone=in_zone,
+        refused=_refusals(cluster, snapshot, settings, now_s),
+    )
+    chosen = _within_share(chosen, pool, cluster, snapshot, beside, settings)
+    rows = Counter(_within_means(chosen, cluster, snapshot, beside, settings))
+    return [
+        Launch(
+            group=group + n,
+            attempt=attempt,
+            pool=need.pool,
+            zone=slot.zone,
+            subnet_id=slot.subnet_id,
+            market=slot.market,
+            instance_type=slot.instance_type,
+            template_id=template.template_id,
+            template_version=template.version,
+            count=number,
+            at_s=int(now_s),
+            bound=bool(need.zone),
+        )
+        for n, (slot, number) in enumerate(rows.items())
+    ]
+
+
+def _markets(pool: Pool) -> tuple[Market, ...]:
+    return (Market.SPOT, Market.ON_DEMAND) if pool.market == Market.SPOT else (Market.ON_DEMAND,)
+
+
+def _asked(cluster: Cluster, beside: Sequence[Launch]) -> tuple[Launch, ...]:
+    """Requests that may still bring somebody."""
+    return (*(cluster.scale_up.intended if cluster.scale_up else ()), *beside)
+
+
+def _refusals(
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
+) -> Callable[[Offering], str]:
+    """An offering may be barred alone, or with its whole market."""
+    barred = {u.offering: u.reason for u in cluster.unavailable if now_s < u.until_s}
+
+    def refused(offering: Offering) -> str:
+        if settings.usd_per_hour_max and snapshot.prices.usd(offering) is None:
+            return "its price is not known, and there is a ceiling"
+        return barred.get(str(offering), "") or barred.get(offering.market, "")
+
+    return refused
+
+
+def _within_share(
+    chosen: Sequence[LaunchSlot],
+    pool: Pool,
+    cluster: Cluster,
+    snapshot: Snapshot,
+    beside: Sequence[Launch],
+    settings: Settings,
+) -> list[LaunchSlot]:
+    """As many on-demand workers as the fleet may have, in a pool that prefers spot."""
+    if pool.market != Market.SPOT:
+        return list(chosen)
+    markets = [worker.instance.market for worker in staying(cluster, snapshot)]
+    for row in _asked(cluster, beside):
+        markets += [row.market] * row.count
+    within: list[LaunchSlot] = []
+    for slot in chosen:
+        on_demand = sum(market is Market.ON_DEMAND for market in markets)
+        most = settings.on_demand_max_fraction * (len(markets) + 1)
+        if slot.market is Market.SPOT or on_demand + 1 <= most:
+            within.append(slot)
+            markets.append(slot.market)
+    return within
+
+
+def _within_means(
+    chosen: Sequence[LaunchSlot],
+    cluster: Cluster,
+    snapshot: Snapshot,
+    beside: Sequence[Launch],
+    settings: Settings,
+) -> list[LaunchSlot]:
+    """As many as the ceiling on dollars an hour allows."""
+    if not settings.usd_per_hour_max:
+        return list(chosen)
+    usd = _usd_known(cluster, snapshot)
+    usd += sum((snapshot.prices.usd(row.offering) or 0.0) * row.count for row in _asked(cluster, beside))
+    within: list[LaunchSlot] = []
+    for slot in chosen:
+        usd += snapshot.prices.usd(slot.offering) or 0.0
+        if usd > settings.usd_per_hour_max:
+            break
+        within.append(slot)
+    return within
+
+
+def _usd_known(cluster: Cluster, snapshot: Snapshot) -> float:
+    """What the fleet costs as far as prices are known, with those that are launched and not yet listed."""
+    living = [worker.instance for worker in snapshot.workers if worker.alive]
+    usd = sum(snapshot.prices.usd(Offering(i.zone, i.market, i.instance_type)) or 0.0 for i in living)
+    waiting = set(unlisted(cluster, snapshot))
+    for row in cluster.scale_up.launches if cluster.scale_up else ():
+        usd += (snapshot.prices.usd(row.offering) or 0.0) * len(waiting.intersection(row.instance_ids))
+    return usd
+
+
+def why_nowhere(
+    cluster: Cluster, snapshot: Snapshot, pools: Sequence[str], settings: Settings, now_s: float
+) -> str:
+    barred = sorted(u.offering for u in cluster.unavailable if now_s < u.until_s)
+    if settings.usd_per_hour_max and (snapshot.usd_per_hour() or 0.0) > 0:
+        return f"nowhere to scale up within {settings.usd_per_hour_max:g} dollars an hour"
+    if barred:
+        return f"no capacity to be had: {', '.join(barred[:4])} are left alone for a while"
+    return f"nowhere to scale up: pool {', '.join(dict.fromkeys(pools))} has no subnet that is known"

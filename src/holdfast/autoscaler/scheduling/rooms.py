@@ -1,0 +1,174 @@
+"""What nodes offer to pods: those that stand, and those that a pool would bring.
+
+A new node is expected to offer the least that any of the pool's instance types would, because a
+launch may end with any of them.  What nodes of the pool really have outranks what their type says.
+Labels are expected only where the pool declares them or every node of ours gets them: a label that
+somebody put on a node by hand would be missing on the next.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from msgspec import structs
+
+from holdfast.autoscaler.scale_down.drain import controller_of, is_daemon, remaining
+from holdfast.autoscaler.scheduling.fit import EPHEMERAL_STORAGE, Room, host_ports, unmatched
+from holdfast.autoscaler.scheduling.new_nodes import Candidate
+from holdfast.autoscaler.settings import Pool, Settings
+from holdfast.cloud import Instance, Shape
+from holdfast.cloud.kubernetes import FINISHED, POOL_LABEL, KubeNode, NodeSelector, Pod, SelectorTerm
+from holdfast.cloud.requests import Amount, amount_of, requests_of
+
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+UNKNOWN_DISK = 1 << 60
+"""Nobody knows the disk of a machine before one has joined: no reason to refuse a pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A node of ours that has joined, with its machine."""
+
+    node: KubeNode
+    instance: Instance
+
+
+def room_of(node: KubeNode, pods: Iterable[Pod], instance: Instance | None = None) -> Room:
+    """What a node that stands has left."""
+    used, ports, running = Amount(), frozenset[int](), []
+    for pod in pods:
+        if pod.status.phase not in FINISHED:
+            used = used + requests_of(pod)
+            ports |= host_ports(pod)
+            running.append(pod)
+    return Room(
+        name=node.metadata.name,
+        free=amount_of(node.status.allocatable) - used,
+        labels=node.metadata.labels,
+        taints=node.spec.taints,
+        ports=ports,
+        zone=instance.zone if instance else node.metadata.labels.get(ZONE, ""),
+        pool=instance.pool if instance else "",
+        instance_id=instance.instance_id if instance else "",
+        cordoned=node.spec.unschedulable,
+        ready=node.is_ready,
+        empty=not remaining(running),
+    )
+
+
+def daemons(pods: Iterable[Pod]) -> list[Pod]:
+    """One pod of each DaemonSet, the one that asks for most."""
+    largest: dict[tuple[str, str], tuple[tuple[int, int], Pod]] = {}
+    for pod in pods:
+        if is_daemon(pod) and pod.status.phase not in FINISHED:
+            owner, wants = controller_of(pod), requests_of(pod)
+            key, size = (pod.metadata.namespace, owner.name if owner else ""), (wants.cpu_m, wants.memory)
+            if key not in largest or largest[key][0] < size:
+                largest[key] = (size, pod)
+    return [pod for _, pod in largest.values()]
+
+
+def candidate(
+    pool: Pool,
+    *,
+    settings: Settings,
+    shapes: Mapping[str, Shape],
+    zones: Sequence[str],
+    known: Sequence[Known],
+    every_node_runs: Sequence[Pod],
+    more: int,
+) -> Candidate:
+    """The pool as one that may scale up.  `known`: its nodes that have joined."""
+    sizes = [size for kind in pool.instance_types if (size := _size(kind, settings, shapes, known))]
+    if not sizes:
+        problem = f"nobody knows the size of {', '.join(pool.instance_types) or 'its machines'}"
+        return Candidate(pool.name, (), more, problem)
+    offers = reduce(_lesser, sizes)
+    rooms = (
+        Room(
+            name=f"a new node of pool {pool.name}",
+            free=offers,
+            labels=_labels(pool, zone, settings, known),
+            taints=pool.taints,
+            zone=zone,
+            pool=pool.name,
+            empty=True,
+            new=True,
+        )
+        for zone in dict.fromkeys(zones or ("",))
+    )
+    return Candidate(pool.name, tuple(_with_daemons(room, every_node_runs) for room in rooms), more)
+
+
+def _size(
+    kind: str, settings: Settings, shapes: Mapping[str, Shape], known: Sequence[Known]
+) -> Amount | None:
+    seen = [amount_of(one.node.status.allocatable) for one in known if one.instance.instance_type == kind]
+    if seen:
+        return reduce(_lesser, seen)
+    shape = shapes.get(kind)
+    if shape is None:
+        return None
+    pods = min(shape.pods, settings.pods_per_node)
+    return Amount(shape.cpu_m, shape.memory, pods, ((EPHEMERAL_STORAGE, UNKNOWN_DISK),))
+
+
+def _lesser(one: Amount, other: Amount) -> Amount:
+    left, right = dict(one.extended), dict(other.extended)
+    return Amount(
+        min(one.cpu_m, other.cpu_m),
+        min(one.memory, other.memory),
+        min(one.pods, other.pods),
+        tuple(sorted((name, min(left[name], right[name])) for name in left.keys() & right.keys())),
+    )
+
+
+def _labels(pool: Pool, zone: str, settings: Settings, known: Sequence[Known]) -> dict[str, str]:
+    labels = {
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": pool.architecture,
+        "beta.kubernetes.io/os": "linux",
+        "beta.kubernetes.io/arch": pool.architecture,
+        "kubernetes.io/hostname": "(new)",
+        POOL_LABEL: pool.name,
+    }
+    if zone and _all_say(known, ZONE, lambda one: one.instance.zone):
+        labels[ZONE] = zone
+    if settings.region and _all_say(known, REGION, lambda one: settings.region):
+        labels[REGION] = settings.region
+    # Which cloud controller runs decides what this label says: believed only once seen.
+    alone = known and len(pool.instance_types) == 1
+    if alone and _all_say(known, INSTANCE_TYPE, lambda one: one.instance.instance_type):
+        labels[INSTANCE_TYPE] = pool.instance_types[0]
+    return {**labels, **pool.labels}
+
+
+def _all_say(known: Iterable[Known], label: str, expected: Callable[[Known], str]) -> bool:
+    """Whether no node of the pool belies what a new one is expected to carry."""
+    return all(one.node.metadata.labels.get(label) == expected(one) for one in known)
+
+
+def _with_daemons(room: Room, every_node_runs: Iterable[Pod]) -> Room:
+    """Less what the DaemonSets would take that run on such a node."""
+    free, ports = room.free, room.ports
+    for pod in every_node_runs:
+        if not unmatched(_anywhere(pod), room):
+            free = free - requests_of(pod)
+            ports |= host_ports(pod)
+    return replace(room, free=free, ports=ports)
+
+
+def _anywhere(pod: Pod) -> Pod:
+    """The pod without the name of the node that its DaemonSet made it for."""
+    affinity = pod.spec.affinity
+    node_affinity = affinity.node_affinity if affinity else None
+    if affinity is None or node_affinity is None or node_affinity.required is None:
+        return pod
+    terms = [term.match_expressions for term in node_affinity.required.node_selector_terms]
+    selector = NodeSelector(node_selector_terms=tuple(SelectorTerm(match_expressions=each) for each in terms))
+    # A term of which nothing is left matches every node.
+    wanted = structs.replace(node_affinity, required=selector if all(terms) else None)
+    spec = structs.replace(pod.spec, affinity=structs.replace(affinity, node_affinity=wanted))
+    return structs.replace(pod, spec=spec)

@@ -1,0 +1,195 @@
+"""Pods, nodes and budgets of one look, considered when somebody asks and never twice.
+
+Made by one pass over the pods that only sorts them by node: a tick with nothing to do asks nothing.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from holdfast.autoscaler.scale_down.drain import Blocker, blockers, is_daemon, to_evict
+from holdfast.autoscaler.scheduling import fleet_blockers
+from holdfast.autoscaler.scheduling.budgets import Budgets
+from holdfast.autoscaler.scheduling.fit import Room
+from holdfast.autoscaler.scheduling.new_nodes import Candidate
+from holdfast.autoscaler.scheduling.pack import Packed, pack, unplaceable
+from holdfast.autoscaler.scheduling.rooms import Known, candidate, daemons, room_of
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.snapshot import Need, Place, Worker
+from holdfast.cloud import Shape
+from holdfast.cloud.kubernetes import CORDON_FOUND, Budget, KubeNode, Pod, cordon_owners
+
+CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+
+
+def is_control_plane(node: KubeNode) -> bool:
+    return any(label in node.metadata.labels for label in CONTROL_PLANE)
+
+
+def is_cordoned_by_a_person(node: KubeNode) -> bool:
+    """Nobody of us wanted it, or it was so before we came."""
+    if not node.spec.unschedulable:
+        return False
+    return not cordon_owners(node) or CORDON_FOUND in node.metadata.annotations
+
+
+def is_unschedulable(pod: Pod) -> bool:
+    """The scheduler looked at it and found no node.  What it has not looked at yet is no demand, nor is
+    what it makes room for already."""
+    if pod.status.nominated_node_name or pod.metadata.deletion_timestamp is not None:
+        return False
+    return not is_daemon(pod) and any(
+        c.type == "PodScheduled" and c.status == "False" and c.reason == "Unschedulable"
+        for c in pod.status.conditions
+    )
+
+
+class Simulation:
+    """Everything that pods and budgets decide about one look."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        workers: Sequence[Worker],
+        nodes: Mapping[str, KubeNode],
+        other_nodes: Sequence[KubeNode],
+        pods: Iterable[Pod],
+        budgets: Sequence[Budget],
+        shapes: Mapping[str, Shape],
+        places: Sequence[Place],
+    ) -> None:
+        """`nodes`: by instance id, those of the workers; `other_nodes`: what else offers room."""
+        self._settings, self._workers, self._shapes, self._places = settings, workers, shapes, places
+        self._nodes, self._other_nodes, self._all_budgets = nodes, other_nodes, budgets
+        self._worker_of = {worker.instance_id: worker for worker in workers}
+        self.unbound: list[Pod] = []
+        self._on: defaultdict[str, list[Pod]] = defaultdict(list)
+        on, unbound = self._on, self.unbound
+        for pod in pods:
+            name = pod.spec.node_name
+            if name:
+                on[name].append(pod)
+            else:
+                unbound.append(pod)
+        self._packed: dict[int, Packed] = {}
+        self._stay: dict[str, str] = {}
+        self._unplaceable: dict[tuple[frozenset[str], frozenset[str]], str] = {}
+
+    def pods_on(self, node_name: str) -> Sequence[Pod]:
+        return self._on.get(node_name, ())
+
+    @cached_property
+    def demand(self) -> list[Pod]:
+        return [pod for pod in self.unbound if is_unschedulable(pod)]
+
+    @property
+    def pending(self) -> int:
+        return self.packed(0).promising if self.demand else 0
+
+    @property
+    def unsatisfiable(self) -> tuple[str, ...]:
+        return self.packed(0).unsatisfiable if self.demand else ()
+
+    def needs(self, on_its_way: int) -> tuple[Need, ...]:
+        return self.packed(on_its_way).needs if self.demand else ()
+
+    def packed(self, on_its_way: int) -> Packed:
+        if on_its_way not in self._packed:
+            rooms = [*self.rooms.values(), *self._coming(on_its_way)]
+            limit = self._settings.max_workers
+            self._packed[on_its_way] = pack(self.demand, rooms, self.candidates, limit)
+        return self._packed[on_its_way]
+
+    @cached_property
+    def rooms(self) -> dict[str, Room]:
+        """What stands and offers room now, by node."""
+        rooms = [room_of(node, self.pods_on(node.metadata.name)) for node in self._other_nodes]
+        for instance_id, node in self._nodes.items():
+            worker = self._worker_of[instance_id]
+            if worker.alive and not worker.joining:
+                rooms.append(room_of(node, self.pods_on(node.metadata.name), worker.instance))
+        return {room.name: room for room in rooms}
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        every_node_runs = daemons(pod for pods in self._on.values() for pod in pods)
+        return tuple(
+            candidate(
+                pool,
+                settings=self._settings,
+                shapes=self._shapes,
+                zones=[place.zone for place in self._places if place.pool == pool.name],
+                known=self._known(pool.name),
+                every_node_runs=every_node_runs,
+                more=pool.max_workers - sum(w.alive and w.instance.pool == pool.name for w in self._workers),
+            )
+            for pool in self._settings.pools
+        )
+
+    def _known(self, pool: str) -> list[Known]:
+        return [
+            Known(self._nodes[w.instance_id], w.instance)
+            for w in self._workers
+            if w.alive and w.ready and not w.joining and w.instance.pool == pool
+        ]
+
+    def _coming(self, on_its_way: int) -> list[Room]:
+        """As many empty nodes, those whose machines are seen already first."""
+        pools = {candidate.pool: candidate.rooms for candidate in self.candidates if candidate.rooms}
+        coming = [
+            _like(pools[w.instance.pool], w)
+            for w in self._workers
+            if w.alive and (w.joining or not w.node_name) and w.instance.pool in pools
+        ]
+        if pools:
+            first = next(iter(pools.values()))[0]
+            coming += [
+                replace(first, name=f"a node on its way ({n + 1})") for n in range(len(coming), on_its_way)
+            ]
+        return coming[:on_its_way]
+
+    def must_stay(self, instance_id: str) -> str:
+        if instance_id not in self._stay:
+            reasons = self.standing(instance_id) or self.blockers(instance_id)
+            alone = frozenset({instance_id})
+            self._stay[instance_id] = str(reasons[0]) if reasons else self.fits_without(alone, frozenset())
+        return self._stay[instance_id]
+
+    def standing(self, instance_id: str) -> tuple[Blocker, ...]:
+        """What of the machine itself keeps it."""
+        worker, node = self._worker_of.get(instance_id), self._nodes.get(instance_id)
+        found: list[Blocker] = []
+        if worker is None or not worker.ours:
+            found.append(fleet_blockers.not_ours())
+        if node is not None and is_control_plane(node):
+            found.append(fleet_blockers.control_plane())
+        if node is not None and is_cordoned_by_a_person(node):
+            found.append(fleet_blockers.cordoned(node.metadata.name))
+        return tuple(found)
+
+    def blockers(self, instance_id: str) -> tuple[Blocker, ...]:
+        """Every pod that keeps the node from being drained, with its rule."""
+        node = self._nodes.get(instance_id)
+        pods = self.pods_on(node.metadata.name) if node is not None else ()
+        return blockers(pods, self._budgets, self._settings.drain)
+
+    @cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self._all_budgets)
+
+    def fits_without(self, leaving: frozenset[str], closed: frozenset[str]) -> str:
+        if (leaving, closed) not in self._unplaceable:
+            names = [self._nodes[each].metadata.name for each in sorted(leaving) if each in self._nodes]
+            pods = [pod for name in names for pod in to_evict(self.pods_on(name))]
+            shut = leaving | closed
+            rooms = (room for room in self.rooms.values() if room.instance_id not in shut)
+            self._unplaceable[leaving, closed] = unplaceable(pods, rooms) if pods else ""
+        return self._unplaceable[leaving, closed]
+
+
+def _like(rooms: Sequence[Room], worker: Worker) -> Room:
+    zone = worker.instance.zone
+    room = next((room for room in rooms if room.zone == zone), rooms[0])
+    return replace(room, name=worker.node_name or worker.instance_id, zone=zone)

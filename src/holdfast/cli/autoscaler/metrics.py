@@ -1,0 +1,60 @@
+"""The figures of the daemon, for Prometheus to fetch."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from holdfast.autoscaler.report.gauges import Gauge, counted
+from holdfast.kernel import Logged
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+    from prometheus_client.registry import CollectorRegistry
+
+
+@dataclass(eq=False)
+class MetricsCollector:
+    """What the last turn left to be seen.  Replaced whole: a scrape sees one turn or the next."""
+
+    cluster: str
+    gauges: Sequence[Gauge] = ()
+    turned_s: float = 0.0
+    turns: Counter[str] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
+
+    def turned(self, outcome: str, at_s: float, events: Iterable[Logged]) -> None:
+        word = "left to another" if outcome.startswith("left to ") else outcome
+        self.turns[word] += 1
+        self.events += counted(events)
+        self.turned_s = at_s
+
+    def collect(self) -> "Iterator[Metric]":
+        """Called by prometheus_client at every scrape."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        families: dict[str, GaugeMetricFamily] = {}
+        for name, labels, value, meaning in list(self.gauges):
+            family = families.setdefault(name, GaugeMetricFamily(name, meaning, labels=list(labels)))
+            family.add_metric(list(labels.values()), value)
+        yield from families.values()
+        last = GaugeMetricFamily(
+            "holdfast_last_turn_timestamp_seconds", "When the last turn ended.", labels=["cluster"]
+        )
+        last.add_metric([self.cluster], self.turned_s)
+        yield last
+        for name, meaning, label, counts in (
+            ("holdfast_turns", "Turns by what they came to.", "outcome", self.turns),
+            ("holdfast_events", "Events by kind, since this process began.", "kind", self.events),
+        ):
+            family_of_counts = CounterMetricFamily(name, meaning, labels=["cluster", label])
+            for each, count in sorted(dict(counts).items()):
+                family_of_counts.add_metric([self.cluster, each], count)
+            yield family_of_counts
+
+    def registry(self) -> "CollectorRegistry":
+        from prometheus_client import CollectorRegistry
+
+        made = CollectorRegistry(auto_describe=False)
+        made.register(self)
+        return made

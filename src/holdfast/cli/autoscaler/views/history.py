@@ -1,0 +1,87 @@
+"""The log, as one screen: the newest at the bottom, where a terminal ends."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.report import messages
+from holdfast.autoscaler.report.messages import COST, figures, reason, told
+from holdfast.autoscaler.settings import Settings
+from holdfast.cli.render import QUIET, columns, dollars, facts
+from holdfast.cli.times import clock
+from holdfast.kernel import Event, Logged
+
+
+def screen(
+    cluster: Cluster, settings: Settings, every: Sequence[Logged], shown: Sequence[Logged], *, hidden: int
+) -> RenderableType:
+    return Group(_now(cluster, settings, every), Text(), *_days(shown), *_foot(shown, hidden))
+
+
+def _now(cluster: Cluster, settings: Settings, every: Sequence[Logged]) -> Table:
+    """As the record has it: nobody was asked."""
+    action = cluster.scale_up or cluster.scale_down
+    doing = "nothing"
+    if action is not None:
+        doing = f"{'scaling up' if cluster.scale_up else 'scaling down'}: {action.action_id}"
+    if cluster.interrupted:
+        doing += f"; {len(cluster.interrupted)} with a notice"
+    why = cluster.scale_up.reason if cluster.scale_up else "" if cluster.scale_down else cluster.hold_reason
+    return facts(
+        ("cluster", Text(f"{settings.cluster_name}, {cluster.worker_count} workers at the last look")),
+        ("doing", Text(doing)),
+        ("why", Text(why) if why else None),
+        ("cost", Text(_cost(every))),
+    )
+
+
+def _cost(every: Sequence[Logged]) -> str:
+    priced = [logged.event for logged in every if COST in logged.event.numbers]
+    if not priced:
+        return "not known: no event tells a price yet"
+    last = priced[-1]
+    return f"{dollars(last.numbers[COST])} an hour at {clock(last.at_s)}"
+
+
+def _days(shown: Sequence[Logged]) -> list[RenderableType]:
+    """A table a day: dates are not repeated in every line."""
+    parts: list[RenderableType] = []
+    for day, of_day in groupby(shown, key=lambda logged: clock(logged.event.at_s)[:10]):
+        table = columns("TIME", "WHAT", "WHY", fold=("WHAT", "WHY"))
+        for logged in of_day:
+            event = logged.event
+            table.add_row(
+                Text(clock(event.at_s)[11:], QUIET), Text(told(event), _style(event.kind)), _why(event)
+            )
+        parts += [Text(day, "bold"), table]
+    return parts
+
+
+def _why(event: Event) -> Text:
+    text = Text(reason(event))
+    numbers = figures(event)
+    if numbers:
+        text.append(f"{'  ' if text else ''}{numbers}", QUIET)
+    return text
+
+
+def _style(kind: str) -> str:
+    if kind in messages.GOOD:
+        return "green"
+    if kind in messages.BAD:
+        return "bold red"
+    if kind in messages.GRAVE:
+        return "dark_orange"
+    return QUIET if kind in messages.QUIET else "default"
+
+
+def _foot(shown: Sequence[Logged], hidden: int) -> list[RenderableType]:
+    if not shown:
+        return [Text("Nothing in the log that fits.", QUIET)]
+    if hidden:
+        return [Text(f"{hidden} older ones are not shown: raise --limit.", QUIET)]
+    return []

@@ -1,0 +1,1 @@
+"""The simulated cloud: machines, capacity, prices and notices, with EC2's own limits."""

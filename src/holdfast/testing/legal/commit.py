@@ -1,0 +1,79 @@
+"""One commit before its judges: two records, and what was told about the difference."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
+
+from holdfast.autoscaler.record import Cluster, ScaleDown, ScaleUp
+from holdfast.autoscaler.settings import Settings
+from holdfast.kernel import Event
+
+Action = TypeVar("Action", ScaleUp, ScaleDown)
+
+ALWAYS_TRUE: Final = "decision"
+"""It says what was known and why nothing was done: it may stand beside any move, or alone."""
+
+
+class Commit:
+    def __init__(self, before: Cluster, after: Cluster, events: Sequence[Event], settings: Settings) -> None:
+        self.before, self.after, self.settings = before, after, settings
+        self.problems: list[str] = []
+        self.told_s = events[0].at_s
+        self.at_s = int(self.told_s)
+        """The moment that it tells of: what this commit dates bears it."""
+        self._told: dict[tuple[str, str], int] = {}
+        self._explained: set[tuple[str, str]] = set()
+        for event in events:
+            said = (event.kind, event.about)
+            self._told[said] = self._told.get(said, 0) + 1
+            if event.at_s != self.told_s:
+                self.accuse(f"{event.kind} tells of another moment than {events[0].kind} beside it")
+
+    def accuse(self, problem: str) -> None:
+        self.problems.append(problem)
+
+    def tells(self, kind: str, about: str = "") -> int:
+        """How often it says so; whoever asks and finds it has the difference that belongs to it."""
+        times = self._told.get((kind, about), 0)
+        if times:
+            self._explained.add((kind, about))
+        return times
+
+    def expect(self, what: str, about: str, *kinds: str) -> None:
+        """One of these must be told about it."""
+        if not sum([self.tells(kind, about) for kind in kinds]):
+            self.accuse(f"{what}, and no {' or '.join(kinds)} is told of it")
+
+    def stamped(self, what: str, stamp_s: int) -> None:
+        if stamp_s != self.at_s:
+            self.accuse(f"{what} is dated {stamp_s}, and it happened at {self.at_s}")
+
+    def unexplained(self) -> Iterable[tuple[str, str]]:
+        return [said for said in self._told if said not in self._explained and said[0] != ALWAYS_TRUE]
+
+
+def follow(
+    commit: Commit,
+    what: str,
+    was: Action | None,
+    now: Action | None,
+    *,
+    begun: Callable[[Commit, Action], None],
+    ended: Callable[[Commit, Action], None],
+    went_on: Callable[[Commit, Action, Action], None],
+) -> None:
+    """An action begins, goes on under its own name, and ends; which of these it is decides who judges it."""
+    if was is now:
+        return
+    if was is None:
+        if now is not None:
+            begun(commit, now)
+    elif now is None:
+        ended(commit, was)
+    elif was.action_id != now.action_id:
+        commit.accuse(f"{what} {was.action_id} became {now.action_id}")
+    elif was != now:
+        went_on(commit, was, now)
+
+
+def open_action(cluster: Cluster) -> ScaleUp | ScaleDown | None:
+    return cluster.scale_up or cluster.scale_down

@@ -1,0 +1,137 @@
+"""Who leaves: interrupted by the cloud, condemned by us, gone.  From each place there are few ways out.
+
+interrupted -> gone (`reclaimed`), condemned, or back in service (`noticeExpired`, `drainSkipped`);
+condemned -> gone, and nowhere
+else; gone is forgotten after a while, and never before.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from holdfast.autoscaler.record import OPEN, READY, UNNEEDED, Condemned, Interrupted
+from holdfast.cloud import NoticeKind
+from holdfast.testing.legal.commit import Commit
+
+CERTAINTY: Final = {NoticeKind.REBALANCE: 0, NoticeKind.INTERRUPTION: 1, NoticeKind.GONE: 2}
+
+
+def judge(commit: Commit) -> None:
+    before, after = commit.before, commit.after
+    if before.condemned != after.condemned:
+        _condemned(commit)
+    if before.interrupted != after.interrupted:
+        _interrupted(commit)
+    if before.gone != after.gone:
+        _gone(commit)
+
+
+def _condemned(commit: Commit) -> None:
+    was = {one.instance_id: one for one in commit.before.condemned}
+    now = {one.instance_id: one for one in commit.after.condemned}
+    down = commit.after.scale_down
+    _once(commit, "terminating", (one.instance_id for one in commit.after.condemned))
+    for instance_id in was.keys() - now.keys():
+        commit.expect(f"{instance_id} is condemned no longer", instance_id, "terminated")
+        if not commit.after.is_gone(instance_id):
+            commit.accuse(f"{instance_id} was condemned, and is forgotten")
+        if down is not None and instance_id in down.having(*OPEN):
+            commit.accuse(f"{instance_id} is terminated, and scale-down {down.action_id} still has it ahead")
+    for instance_id, row in now.items():
+        if instance_id not in was:
+            _newly_condemned(commit, row)
+        elif was[instance_id] != row:
+            commit.accuse(f"{instance_id} is condemned by another, at another time or for another reason")
+
+
+def _newly_condemned(commit: Commit, row: Condemned) -> None:
+    commit.expect(f"{row.instance_id} is condemned", row.instance_id, "terminating")
+    commit.stamped(f"the condemnation of {row.instance_id}", row.at_s)
+
+
+def _interrupted(commit: Commit) -> None:
+    was = {affected.instance_id: affected for affected in commit.before.interrupted}
+    now = {affected.instance_id: affected for affected in commit.after.interrupted}
+    _once(commit, "interrupted", (affected.instance_id for affected in commit.after.interrupted))
+    for instance_id in was.keys() - now.keys():
+        _let_go(commit, was[instance_id])
+    for instance_id, affected in now.items():
+        old = was.get(instance_id)
+        if old is None:
+            commit.expect(f"{instance_id} is interrupted", instance_id, "interrupted")
+            if affected.replacement or affected.drained:
+                commit.accuse(f"{instance_id} is replaced or drained before anybody could know of it")
+        elif old != affected:
+            _became(commit, old, affected)
+    _replaced(commit, was, now)
+
+
+def _let_go(commit: Commit, affected: Interrupted) -> None:
+    i, after = affected.instance_id, commit.after
+    ways = ("reclaimed", "noticeExpired", "drainSkipped", "terminating")
+    commit.expect(f"{i} is interrupted no longer", i, *ways)
+    if commit.tells("reclaimed", i) and not after.is_gone(i):
+        commit.accuse(f"the cloud took {i}, and it is not remembered as gone")
+    if commit.tells("terminating", i) and not after.is_condemned(i):
+        commit.accuse(f"{i} was interrupted, and its condemnation is forgotten")
+    if commit.tells("drainSkipped", i) and affected.kind is not NoticeKind.REBALANCE:
+        commit.accuse(f"{i} is taken for certain, and is kept")
+
+
+def _became(commit: Commit, old: Interrupted, affected: Interrupted) -> None:
+    i = old.instance_id
+    if (old.kind, old.at_s, old.deadline_s) != (affected.kind, affected.at_s, affected.deadline_s):
+        commit.expect(f"what dooms {i} changes", i, "interrupted")
+        if CERTAINTY[affected.kind] <= CERTAINTY[old.kind]:
+            commit.accuse(f"{i} has another deadline, and nothing is more certain than before")
+        if affected.replacement != old.replacement:
+            commit.accuse(f"{i} is replaced otherwise because its interruption is more certain")
+        return
+    if affected.drained != old.drained:
+        commit.expect(f"{i} is drained or no longer so", i, "drained")
+        if old.drained:
+            commit.accuse(f"{i} was drained, and that is forgotten")
+    if affected.replacement != old.replacement:
+        _decided(commit, old, affected.replacement)
+
+
+def _decided(commit: Commit, old: Interrupted, now: str) -> None:
+    """Once: by the scale-up that brings it or by needing none.  Anew only when that scale-up is closed."""
+    i, was, up = old.instance_id, commit.before.scale_up, commit.after.scale_up
+    if old.replacement:
+        ended = was is not None and up is None and was.action_id == old.replacement
+        if not ended or now not in ("", READY):
+            commit.accuse(f"the replacement of {i} was {old.replacement} and is {now or 'undecided'}")
+    elif now == UNNEEDED:
+        commit.expect(f"{i} is not replaced", i, "notReplaced")
+    elif up is None or now != up.action_id:
+        commit.accuse(f"{i} is to be replaced by {now}, which is no open scale-up")
+
+
+def _replaced(commit: Commit, was: dict[str, Interrupted], now: dict[str, Interrupted]) -> None:
+    """No more are replaced than are newly asked for."""
+    up, scaled_up = commit.after.scale_up, commit.before.scale_up
+    if up is None:
+        return
+    covered = sum(
+        affected.replacement == up.action_id != was[i].replacement for i, affected in now.items() if i in was
+    )
+    asked = up.requested - (scaled_up.requested if scaled_up is not None else 0)
+    if covered > max(0, asked):
+        commit.accuse(f"{covered} are to be replaced by {asked} workers")
+
+
+def _gone(commit: Commit) -> None:
+    was, now = set(commit.before.gone), set(commit.after.gone)
+    for stone in was - now:
+        if commit.told_s - stone.at_s < commit.settings.remember_s:
+            commit.accuse(f"{stone.instance_id} is gone for {commit.at_s - stone.at_s} s, and is forgotten")
+    for stone in now - was:
+        commit.expect(f"{stone.instance_id} is gone", stone.instance_id, "terminated", "reclaimed")
+        commit.stamped(f"the end of {stone.instance_id}", stone.at_s)
+
+
+def _once(commit: Commit, what: str, ids: Iterable[str]) -> None:
+    twice = [i for i, times in Counter(ids).items() if times > 1]
+    if twice:
+        commit.accuse(f"{' '.join(twice)} is {what} twice")

@@ -1,0 +1,118 @@
+"""What outlives actions: who was launched or kept lately, what has run out, what is missing or stray.
+
+A memory is kept until its time is over.  Nobody has to tell that it has run out.
+"""
+
+from collections import Counter
+from typing import Final
+
+from holdfast.autoscaler.record import Cordon
+from holdfast.testing.legal.commit import Commit, open_action
+
+HOUR_S: Final = 3_600
+
+
+def judge(commit: Commit) -> None:
+    before, after = commit.before, commit.after
+    if before.recent != after.recent:
+        _recent(commit)
+    if before.skipped != after.skipped:
+        _skipped(commit)
+    if before.unavailable != after.unavailable:
+        _unavailable(commit)
+    if before.spent != after.spent:
+        _spent(commit)
+    if before.missing != after.missing:
+        _missing(commit)
+    if before.strays != after.strays:
+        _strays(commit)
+
+
+def _recent(commit: Commit) -> None:
+    was, now = set(commit.before.recent), set(commit.after.recent)
+    up = commit.before.scale_up
+    joined = up.joined if up is not None and commit.after.scale_up is None else ()
+    for one in was - now:
+        if commit.told_s - one.at_s < commit.settings.remember_s:
+            commit.accuse(f"{one.instance_id} was launched {commit.at_s - one.at_s} s ago, and is forgotten")
+    for one in now - was:
+        if one.instance_id not in joined:
+            commit.expect(f"{one.instance_id} counts as launched lately", one.instance_id, "adopted")
+        commit.stamped(f"the launch of {one.instance_id}", one.at_s)
+
+
+def _skipped(commit: Commit) -> None:
+    was, now = set(commit.before.skipped), set(commit.after.skipped)
+    anew = {skip.instance_id for skip in now - was}
+    for skip in was - now:
+        if skip.instance_id not in anew and commit.told_s < skip.until_s:
+            commit.accuse(f"{skip.instance_id} was to be left alone until {skip.until_s}, and is not")
+    for skip in now - was:
+        commit.expect(f"{skip.instance_id} is left alone for a while", skip.instance_id, "drainSkipped")
+        if skip.until_s < commit.at_s:
+            commit.accuse(f"{skip.instance_id} is left alone until {skip.until_s}, which is over")
+
+
+def _unavailable(commit: Commit) -> None:
+    was, now = set(commit.before.unavailable), set(commit.after.unavailable)
+    anew, up = {one.offering for one in now - was}, commit.before.scale_up
+    for one in was - now:
+        if one.offering not in anew and commit.told_s < one.until_s:
+            commit.accuse(f"{one.offering} was to be left alone until {one.until_s}, and is not")
+    for one in now - was:
+        told = up is not None and (
+            commit.tells("launchRefused", up.action_id)
+            or commit.tells("recordScaleUpInstances", up.action_id)
+        )
+        if not told or one.until_s < commit.at_s:
+            commit.accuse(f"{one.offering} is left alone until {one.until_s}, and no request came out short")
+
+
+def _spent(commit: Commit) -> None:
+    """What is booked newly is judged with the requests that it is booked for."""
+    was, now = Counter(commit.before.spent), Counter(commit.after.spent)
+    for one in was - now:
+        if commit.told_s - one.at_s < HOUR_S:
+            commit.accuse(f"{one.count} launches of {one.action_id} are forgotten within the hour")
+    up = commit.after.scale_up
+    for one in now - was:
+        if up is None or (one.action_id, one.at_s) != (up.action_id, commit.at_s):
+            commit.accuse(f"{one.count} launches of {one.action_id} are booked, and nobody asks for them")
+        elif up == commit.before.scale_up:
+            commit.accuse(
+                f"{one.count} launches of {one.action_id} are booked, and nothing is newly asked for"
+            )
+
+
+def _missing(commit: Commit) -> None:
+    was, now = set(commit.before.missing), set(commit.after.missing)
+    for one in was - now:
+        commit.expect(f"{one.instance_id} is missing no longer", one.instance_id, "noLongerMissing")
+    for one in now - was:
+        commit.expect(f"{one.instance_id} is missing", one.instance_id, "missing")
+        commit.stamped(f"the absence of {one.instance_id}", one.since_s)
+
+
+def _strays(commit: Commit) -> None:
+    was, now = set(commit.before.strays), set(commit.after.strays)
+    needed = _owners(commit)
+    for stray in was - now:
+        commit.expect(
+            f"the stray on {stray.instance_id} is forgotten", stray.instance_id, "strayCordonLifted"
+        )
+    for stray in now - was:
+        commit.expect(f"{stray.instance_id} has a stray", stray.instance_id, "strayCordonFound")
+        if _is_needed(stray, needed):
+            commit.accuse(f"the cordon of {stray.action_id} on {stray.instance_id} is no stray: it is needed")
+
+
+def _owners(commit: Commit) -> set[str]:
+    cluster = commit.before
+    action = open_action(cluster)
+    owners = {f"{affected.kind}-{affected.instance_id}" for affected in cluster.interrupted}
+    owners |= {one.action_id for one in cluster.condemned}
+    return owners | ({action.action_id} if action is not None else set())
+
+
+def _is_needed(stray: Cordon, owners: set[str]) -> bool:
+    return stray.action_id in owners

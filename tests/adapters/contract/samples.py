@@ -1,0 +1,90 @@
+"""Records that differ, and values that make no sense, for each kind of record."""
+
+import math
+from typing import Any
+
+from holdfast.autoscaler.record import (
+    Cluster,
+    Condemned,
+    Cordon,
+    ScaleDown,
+    ScaleUp,
+    Skip,
+    Status,
+    Target,
+    Tombstone,
+)
+from holdfast.failover.group import Group, Member, Takeover
+from holdfast.failover.roles import Role
+from holdfast.kernel import Lock
+from holdfast.leases.cap import Cap, View
+
+CLUSTERS = (
+    Cluster(
+        scale_down=ScaleDown(
+            "1730000300-req-1", 1730000300, (Target("i-1", Status.CONDEMNED), Target("i-2", Status.GONE))
+        ),
+        worker_count=4,
+        lock=Lock("req-1", 1730000600.0),
+        gone=(Tombstone("i-9", 1730000000),),
+        skipped=(Skip("i-3", "a pod without an owner", 1730000900),),
+        strays=(Cordon("i-4", "1730000000-req-0"),),
+        condemned=(Condemned("i-1", "1730000300-req-1", "scale-down", 1730000400),),
+    ),
+    Cluster(
+        scale_up=ScaleUp("1730000300-req-2", 1730000300, 2, foreign_ids=("i-5", "i-6")),
+        idle_since_s=1730000100,
+    ),
+    Cluster(last_scale_s=1730000000, worker_count=2, pending_since_s=5),
+)
+CLUSTER_ABSURDITIES: tuple[tuple[str, Any], ...] = (
+    ("scalingInProgress", "yes"),
+    ("lastScaleEpoch", "yesterday"),
+    ("workerCount", -1),
+    ("workerCount", 2.5),
+    ("scaleDownTargetInstanceIds", "i-1"),
+    ("scaleDownTargetStatus", {"i-1": {"colour": "red"}}),
+    ("goneInstances", {"i-1": {"at": "then"}, "i-2": 3}),
+    ("version", -4),
+    ("version", "seven"),
+)
+
+CLUSTER_GUARDED = ("scaleDownActionId", "1730000301-somebody")
+
+CAP_GUARDED = ("shard_count", 31)
+CAPS = (Cap(View(30, 3)), Cap(View(60, 3)), Cap(View(300, 2)))
+CAP_ABSURDITIES: tuple[tuple[str, Any], ...] = (
+    ("shard_count", "many"),
+    ("worker_count", -3),
+    ("max_leases_per_worker", [10]),
+    ("version", "one"),
+)
+
+
+def groups(agent_id: str) -> tuple[Group, Group, Group]:
+    primary, standby = Member("i-1", Role.PRIMARY, True), Member("i-2", Role.REPLICA, True)
+    return (
+        Group(agent_id=agent_id, epoch=1, since_s=1729999000.5, members=(primary, standby)),
+        Group(
+            agent_id=agent_id,
+            epoch=2,
+            members=(Member("i-1", Role.ZOMBIE), standby),
+            takeover=Takeover("i-1", "termination notice", 1730000000.5, asked=True),
+        ),
+        Group(
+            agent_id=agent_id,
+            epoch=2,
+            members=(Member("i-1", Role.ZOMBIE), Member("i-2", Role.PRIMARY, True)),
+        ),
+    )
+
+
+GROUP_ABSURDITIES: tuple[tuple[str, Any], ...] = (
+    ("epoch", "second"),
+    ("epoch", -1),
+    ("version", "newest"),
+    ("instance_status", "retired"),
+    ("is_primary", 0),
+)
+
+NOT_A_NUMBER = math.nan

@@ -1,0 +1,211 @@
+"""The daemon: turns, signals, figures and log lines."""
+
+import io
+import json
+import os
+import signal
+import socket
+import urllib.request
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from holdfast.adapters.logs import set_up
+from holdfast.app.autoscaler import wiring
+from holdfast.autoscaler.settings import Pool, Settings
+from holdfast.autoscaler.tick import Autoscaler, TickResult
+from holdfast.cli import main
+from holdfast.cli.autoscaler.loop import Loop, told_to_stop
+from holdfast.cli.autoscaler.metrics import MetricsCollector
+from holdfast.kernel import Busy, Invalid
+from tests.cli.small_world import SmallWorld
+from tests.workloads import ZONES
+
+
+@pytest.fixture
+def world() -> SmallWorld:
+    return SmallWorld.of(3)
+
+
+@pytest.fixture
+def make(world: SmallWorld, tmp_path: Path) -> Callable[[], Autoscaler]:
+    settings = Settings(database=str(tmp_path / "state.db"), pools=(Pool(subnet_ids=tuple(ZONES)),))
+    return lambda: world.autoscaler(settings, {})
+
+
+def scraped(collector: MetricsCollector) -> str:
+    from prometheus_client import generate_latest
+
+    return generate_latest(collector.registry()).decode()
+
+
+def test_a_turn_leaves_figures_for_prometheus(make: Callable[[], Autoscaler]) -> None:
+    loop = Loop(make, "run-1", 1.0, MetricsCollector("blue"))
+
+    loop.run(turns=1)
+
+    text = scraped(loop.collector)
+    assert 'holdfast_workers{cluster="k3s-autoscaler",pool="default",state="serving",zone="a"} 1.0' in text
+    assert "# HELP holdfast_usd_per_hour What the workers cost an hour." in text
+    assert 'holdfast_turns_total{cluster="blue",outcome="idle"} 1.0' in text
+    assert "holdfast_last_turn_timestamp_seconds" in text
+
+
+def test_events_are_counted_once_each(make: Callable[[], Autoscaler], world: SmallWorld) -> None:
+    loop = Loop(make, "run-1", 0.01, MetricsCollector("blue"))
+    loop.run(turns=1)
+    world.machines, world.its_nodes = world.machines[:1], world.its_nodes[:1]  # below the floor
+
+    loop.run(turns=3)
+
+    text = scraped(loop.collector)
+    assert 'holdfast_events_total{cluster="blue",kind="beginScaleUp"} 1.0' in text
+    assert [each for each in world.touched if each.startswith("launch")] == ["launch 1"]
+
+
+def test_a_turn_that_failed_is_wired_anew_and_the_loop_goes_on(
+    make: Callable[[], Autoscaler], world: SmallWorld
+) -> None:
+    made: list[Autoscaler] = []
+    outcomes: list[str] = []
+
+    def make_another() -> Autoscaler:
+        made.append(make())
+        return made[-1]
+
+    def turned(result: TickResult) -> None:
+        outcomes.append(result.outcome)
+        world.broken = None
+
+    world.broken = Invalid("no permission")
+    Loop(make_another, "run-1", 0.01, MetricsCollector("blue"), turned=turned).run(turns=2)
+
+    assert outcomes == ["refused", "idle"]
+    assert len(made) == 2
+
+
+def test_what_cannot_be_wired_anew_is_told_and_tried_again(
+    make: Callable[[], Autoscaler], world: SmallWorld
+) -> None:
+    stream, tries = io.StringIO(), list[int]()
+    set_up("json", stream=stream)
+    world.broken = Invalid("no permission")
+
+    def sometimes() -> Autoscaler:
+        tries.append(1)
+        if len(tries) == 2:
+            raise Busy("the cloud does not answer")
+        return make()
+
+    Loop(sometimes, "run-1", 0.01, MetricsCollector("blue")).run(turns=3)
+
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["level"] for line in lines if line["msg"] == "the cloud does not answer"] == ["ERROR"]
+    assert len(tries) == 3
+    assert {line["requestId"] for line in lines if "refused" in line["msg"]} == {"run-1"}
+
+
+def test_steps_are_logged_with_their_action(make: Callable[[], Autoscaler], world: SmallWorld) -> None:
+    stream = io.StringIO()
+    set_up("json", stream=stream)
+    world.machines, world.its_nodes = world.machines[:1], world.its_nodes[:1]
+
+    Loop(make, "run-1", 0.01, MetricsCollector("blue")).run(turns=1)
+
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    (begun,) = [line for line in lines if "beginScaleUp" in line["msg"]]
+    assert begun["requestId"] == "run-1"
+    assert begun["actionId"].endswith("-run-1")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_the_turn_end_and_then_stops(
+    make: Callable[[], Autoscaler], number: signal.Signals
+) -> None:
+    turned: list[TickResult] = []
+
+    def kill_in_the_middle(result: TickResult) -> None:
+        turned.append(result)
+        os.kill(os.getpid(), number)
+
+    loop = Loop(make, "run-1", 600.0, MetricsCollector("blue"), turned=kill_in_the_middle)
+    before = signal.getsignal(number)
+    with told_to_stop(loop.stop, lambda: None):
+        loop.run()
+
+    assert len(turned) == 1
+    assert signal.getsignal(number) is before
+
+
+def test_there_is_no_pause_where_time_ran_out(make: Callable[[], Autoscaler]) -> None:
+    class OutOfTime(Autoscaler):
+        def tick(self, owner: str, **said: object) -> TickResult:
+            return TickResult("out of time")
+
+    def made() -> Autoscaler:
+        plain = make()
+        return OutOfTime(**{name: getattr(plain, name) for name in plain.__dataclass_fields__})
+
+    loop = Loop(made, "run-1", 3_600.0, MetricsCollector("blue"))
+    loop.run(turns=5)
+
+    assert loop.collector.turns == {"out of time": 5}
+
+
+def test_run_serves_metrics_and_ends_after_its_turns(
+    make: Callable[[], Autoscaler], world: SmallWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(wiring, "assemble", lambda settings, *_, **__: replace(make(), settings=settings))
+    seen: list[str] = []
+    port = _free_port()
+
+    def fetch(result: TickResult) -> None:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            seen.append(answer.read().decode())
+
+    monkeypatch.setattr("holdfast.cli.autoscaler.run._say", fetch)
+    arguments = ["autoscaler", "run", "--turns", "1", "--metrics-port", str(port), "--json"]
+    done = CliRunner().invoke(main, [*arguments, "--log-format", "json"], env={"DATABASE": "state.db"})
+
+    assert done.exit_code == 0, done.output
+    assert "holdfast_workers{" in seen[0]
+    assert json.loads(done.stderr.splitlines()[-1])["msg"] == "stopped"
+
+
+def test_a_port_in_use_is_a_message_and_exit_code_1(
+    make: Callable[[], Autoscaler], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(wiring, "assemble", lambda *_, **__: make())
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = CliRunner().invoke(
+            main,
+            ["autoscaler", "run", "--turns", "1", "--metrics-port", port, "--metrics-address", "127.0.0.1"],
+            env={"DATABASE": "state.db"},
+        )
+
+    assert done.exit_code == 1
+    assert f"--metrics-port {port} on 127.0.0.1: Address already in use" in done.stderr
+
+
+def test_a_last_turn_that_could_not_work_is_exit_code_1(
+    make: Callable[[], Autoscaler], world: SmallWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(wiring, "assemble", lambda *_, **__: make())
+    world.broken = Invalid("no permission")
+
+    done = CliRunner().invoke(main, ["autoscaler", "run", "--turns", "1"], env={"DATABASE": "state.db"})
+
+    assert done.exit_code == 1
+    assert "no permission" in done.stderr
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
