@@ -19,6 +19,7 @@ from holdfast.adapters.aws import metrics
 from holdfast.adapters.aws.events import Parsed, notices_of
 from holdfast.adapters.clock import SystemClock
 from holdfast.app.autoscaler.wiring import assemble
+from holdfast.autoscaler.outcome import TickOutcome
 from holdfast.autoscaler.report.gauges import gauges
 from holdfast.autoscaler.settings.load import load
 from holdfast.autoscaler.tick import Autoscaler, TickResult
@@ -30,8 +31,6 @@ MARGIN_PART: Final = 0.25
 """Of a function that has little time, at most this part is margin."""
 PAUSE_FIRST_S: Final = 0.2
 PAUSE_MAX_S: Final = 5.0
-FAILED: Final = ("busy", "refused")
-"""Outcomes of a tick that did not do its work."""
 
 MODELS: Final = "aws-models"
 """Beside the code: descriptions of the few AWS calls that are made.  Without them botocore reads all."""
@@ -66,8 +65,8 @@ class Shell:
             for problem in parsed.problems:
                 LOG.error("not understood, and dropped: %s", problem)
             if not parsed.notices and not parsed.scheduled:
-                why = "not understood" if parsed.problems else "nothing to do"
-                return _answer(parsed, TickResult(why, "; ".join(parsed.problems)))
+                word = TickOutcome.NOT_UNDERSTOOD if parsed.problems else TickOutcome.NOTHING_TO_DO
+                return _answer(parsed, TickResult(word, "; ".join(parsed.problems)))
             return self._work(parsed, context.aws_request_id, until_s)
 
     def _work(self, parsed: Parsed, owner: str, until_s: float) -> dict[str, Any]:
@@ -79,12 +78,12 @@ class Shell:
             result = self._wired.tick(owner, until_s=until_s, notices=parsed.notices, told=LOG.info)
             unkept = self._unkept(self._wired, result, parsed, until_s)
             self._measure(self._wired, result, owner)
-            if result.outcome in FAILED:
+            if result.outcome.failed:
                 self._wired = None  # an address or a sign-in may have changed: the next one finds out
         _log(result)
         if unkept is not None:
             LOG.error("%d notices could not be kept: %s", len(parsed.notices), unkept)
-            if not parsed.batch and _outcome(unkept) == "busy":
+            if not parsed.batch and _outcome(unkept) is TickOutcome.BUSY:
                 raise unkept
         return _answer(parsed, result, failed=unkept is not None)
 
@@ -96,7 +95,7 @@ class Shell:
         A tick puts them there before anything else, but one that failed may have failed in that.
         To put them again is the same as once, and sooner than any queue would bring them again.
         """
-        if not parsed.notices or result.outcome not in FAILED:
+        if not parsed.notices or not result.outcome.failed:
             return None
         pause_s = PAUSE_FIRST_S
         while True:
@@ -113,7 +112,7 @@ class Shell:
 
     def _measure(self, wired: Autoscaler, result: TickResult, owner: str) -> None:
         now_s, own = self._clock.now_s(), {"cluster": wired.settings.cluster_name}
-        worked = float(result.outcome not in FAILED)
+        worked = float(not result.outcome.failed)
         found: list[metrics.Gauge] = [("holdfast_tick_ok", own, worked, "1 if the tick did its work.")]
         if result.cluster is not None and result.snapshot is not None:
             found += gauges(result.cluster, result.snapshot, wired.settings, now_s)
@@ -125,14 +124,14 @@ def margin_s(remaining_s: float) -> float:
     return min(MARGIN_S, MARGIN_PART * remaining_s)
 
 
-def _outcome(error: HoldfastError) -> str:
-    return "busy" if isinstance(error, Busy | Conflict | Unknown) else "refused"
+def _outcome(error: HoldfastError) -> TickOutcome:
+    again = isinstance(error, Busy | Conflict | Unknown)
+    return TickOutcome.BUSY if again else TickOutcome.REFUSED
 
 
 def _log(result: TickResult) -> None:
-    level = logging.WARNING if result.outcome in FAILED else logging.INFO
-    said = f"{result.outcome}: {result.why}" if result.why else result.outcome
-    LOG.log(level, said, extra={"outcome": result.outcome, "steps": len(result.steps)})
+    level = logging.WARNING if result.outcome.failed else logging.INFO
+    LOG.log(level, result.told, extra={"outcome": result.outcome, "steps": len(result.steps)})
     for problem in result.problems:
         LOG.warning(problem)
 
@@ -145,6 +144,7 @@ def _answer(parsed: Parsed, result: TickResult, *, failed: bool = False) -> dict
     return {
         "outcome": result.outcome,
         "why": result.why,
+        "code": result.code,
         "steps": list(result.steps),
         "problems": [*parsed.problems, *result.problems],
     }

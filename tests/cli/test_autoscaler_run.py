@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from holdfast.adapters.logs import set_up
 from holdfast.app.autoscaler import wiring
+from holdfast.autoscaler.outcome import TickOutcome
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler, TickResult
 from holdfast.cli import main
@@ -143,7 +144,7 @@ def test_a_signal_lets_the_turn_end_and_then_stops(
 def test_there_is_no_pause_where_time_ran_out(make: Callable[[], Autoscaler]) -> None:
     class OutOfTime(Autoscaler):
         def tick(self, owner: str, **said: object) -> TickResult:
-            return TickResult("out of time")
+            return TickResult(TickOutcome.OUT_OF_TIME)
 
     def made() -> Autoscaler:
         plain = make()

@@ -12,6 +12,7 @@ import pytest
 
 from holdfast import lambda_handler
 from holdfast.adapters import logs
+from holdfast.autoscaler.outcome import TickOutcome
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
@@ -49,7 +50,7 @@ class Context:
 class Stub:
     """An autoscaler that ticks as told, and whose inbox may refuse."""
 
-    result: TickResult = field(default_factory=lambda: TickResult("idle"))
+    result: TickResult = field(default_factory=lambda: TickResult(TickOutcome.IDLE))
     refusals: list[HoldfastError] = field(default_factory=list)
     """What the next tries to put bring."""
     settings: Settings = field(default_factory=lambda: Settings(cluster_name="mine"))
@@ -124,7 +125,7 @@ def failures(answer: dict[str, Any]) -> list[str]:
 
 
 def test_a_schedule_is_one_tick_under_the_name_of_the_invocation() -> None:
-    function = Function(Stub(TickResult("idle", "nothing is wanted", ("a step",))))
+    function = Function(Stub(TickResult(TickOutcome.IDLE, "nothing is wanted", steps=("a step",))))
     answer = function(SCHEDULED, aws_request_id="r-7")
     assert function.stub.calls == [("r-7", 1_000.0 + 300 - 20, ())]
     assert answer == {"outcome": "idle", "why": "nothing is wanted", "steps": ["a step"], "problems": []}
@@ -220,12 +221,15 @@ def test_a_notice_that_came_alone_and_could_not_be_kept_is_an_error_if_that_may_
 
 def test_a_schedule_that_fails_is_never_an_error_because_the_next_one_is_near() -> None:
     assert Function(wirings=[Busy("throttled")])(SCHEDULED)["outcome"] == "busy"
-    assert Function(Stub(TickResult("busy", "throttled")))(SCHEDULED)["outcome"] == "busy"
+    assert Function(Stub(TickResult(TickOutcome.BUSY, "throttled")))(SCHEDULED)["outcome"] == "busy"
 
 
 @pytest.mark.parametrize("outcome", ["busy", "refused"])
 def test_notices_of_a_failed_tick_are_put_again_until_they_are_kept(outcome: str) -> None:
-    stub = Stub(TickResult(outcome, "the API does not answer"), refusals=[Busy("throttled"), Unknown("lost")])
+    stub = Stub(
+        TickResult(TickOutcome(outcome), "the API does not answer"),
+        refusals=[Busy("throttled"), Unknown("lost")],
+    )
     function = Function(stub)
     assert failures(function(batch(message(event())))) == []
     assert stub.kept == [NOTICE]
@@ -233,13 +237,13 @@ def test_notices_of_a_failed_tick_are_put_again_until_they_are_kept(outcome: str
 
 
 def test_notices_that_cannot_be_kept_come_back(logged: Callable[[], list[dict[str, Any]]]) -> None:
-    stub = Stub(TickResult("refused", "no table"), refusals=[Invalid("no table")])
+    stub = Stub(TickResult(TickOutcome.REFUSED, "no table"), refusals=[Invalid("no table")])
     assert failures(Function(stub)(batch(message(event())))) == ["m-1"]
     assert "1 notices could not be kept: no table" in logged()[-1]["msg"]
 
 
 def test_a_busy_inbox_is_tried_no_longer_than_there_is_time() -> None:
-    stub = Stub(TickResult("busy", "throttled"), refusals=[Busy("throttled")] * 1_000)
+    stub = Stub(TickResult(TickOutcome.BUSY, "throttled"), refusals=[Busy("throttled")] * 1_000)
     function = Function(stub)
     assert failures(function(batch(message(event())), remaining_s=60)) == ["m-1"]
     assert function.time.now <= 1_000 + 60 - margin_s(60)
@@ -249,10 +253,10 @@ def test_a_busy_inbox_is_tried_no_longer_than_there_is_time() -> None:
 
 @pytest.mark.parametrize("error", [Busy("throttled"), Conflict("another was faster"), Unknown("lost")])
 def test_a_notice_that_came_alone_is_brought_again_whatever_kept_it_out_for_now(error: HoldfastError) -> None:
-    stub = Stub(TickResult("busy", "throttled"), refusals=[error] * 1_000)
+    stub = Stub(TickResult(TickOutcome.BUSY, "throttled"), refusals=[error] * 1_000)
     with pytest.raises(type(error)):
         Function(stub)(event(), remaining_s=60)
-    once = Stub(TickResult("busy", "throttled"), refusals=[error])
+    once = Stub(TickResult(TickOutcome.BUSY, "throttled"), refusals=[error])
     assert Function(once)(event())["outcome"] == "busy"
     assert once.kept == [NOTICE]
 
@@ -260,34 +264,34 @@ def test_a_notice_that_came_alone_is_brought_again_whatever_kept_it_out_for_now(
 @pytest.mark.parametrize(("outcome", "wired"), [("idle", 1), ("out of time", 1), ("busy", 2), ("refused", 2)])
 def test_whoever_failed_is_wired_anew(outcome: str, wired: int) -> None:
     """An address or a sign-in may have changed."""
-    function = Function(Stub(TickResult(outcome, "why")))
+    function = Function(Stub(TickResult(TickOutcome(outcome), "why")))
     for _ in range(2):
         function(SCHEDULED)
     assert function.wired == wired
 
 
 def test_a_schedule_puts_nothing() -> None:
-    stub = Stub(TickResult("busy", "throttled"), refusals=[Invalid("nothing to keep")])
+    stub = Stub(TickResult(TickOutcome.BUSY, "throttled"), refusals=[Invalid("nothing to keep")])
     Function(stub)(SCHEDULED)
     assert stub.refusals, "nobody asked the inbox"
 
 
 def test_notices_of_a_tick_that_worked_are_not_put_twice() -> None:
     for outcome in ("idle", "waiting", "out of time", "left to r-2"):
-        stub = Stub(TickResult(outcome))
+        stub = Stub(TickResult(TickOutcome(outcome)))
         Function(stub)(event())
         assert stub.kept == []
 
 
 def test_every_tick_tells_whether_it_worked() -> None:
     for outcome, worked in (("idle", 1), ("out of time", 1), ("busy", 0), ("refused", 0)):
-        function = Function(Stub(TickResult(outcome)))
+        function = Function(Stub(TickResult(TickOutcome(outcome))))
         function(SCHEDULED)
         assert function.told() == {"holdfast_tick_ok": worked}
 
 
 def test_a_tick_that_saw_something_tells_the_figures() -> None:
-    function = Function(Stub(TickResult("idle", cluster=Cluster(), snapshot=Snapshot(owner="r-1"))))
+    function = Function(Stub(TickResult(TickOutcome.IDLE, cluster=Cluster(), snapshot=Snapshot(owner="r-1"))))
     function(SCHEDULED)
     assert function.told()["holdfast_workers_max"] == 10
     line = json.loads(function.metrics.getvalue().splitlines()[0])
@@ -295,7 +299,9 @@ def test_a_tick_that_saw_something_tells_the_figures() -> None:
 
 
 def test_steps_outcome_and_problems_are_logged(logged: Callable[[], list[dict[str, Any]]]) -> None:
-    result = TickResult("busy", "100 % throttled", ("beginScaleUp 1-r",), problems=("no right to evict",))
+    result = TickResult(
+        TickOutcome.BUSY, "100 % throttled", steps=("beginScaleUp 1-r",), problems=("no right to evict",)
+    )
     answer = Function(Stub(result))(SCHEDULED)
     assert [(line["level"], line["msg"]) for line in logged()] == [
         ("INFO", "beginScaleUp 1-r"),
@@ -339,7 +345,7 @@ def test_wrong_settings_are_all_named_at_once() -> None:
 def test_what_lambda_calls_is_set_up_once_and_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stub = Stub(TickResult("idle", "nothing is wanted"))
+    stub = Stub(TickResult(TickOutcome.IDLE, "nothing is wanted"))
     monkeypatch.setattr(lambda_handler, "wired_by", lambda environ: stub)
     monkeypatch.setattr(lambda_handler, "_shell", None)
     monkeypatch.setenv("LOG_LEVEL", "WARNING")

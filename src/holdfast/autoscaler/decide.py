@@ -10,9 +10,11 @@ Rule 4: an operator who pauses stops what would begin, never what repairs.
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import on_its_way, serving, size, size_of_pool
 from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.operator import is_paused
+from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Need, Snapshot
@@ -22,6 +24,7 @@ from holdfast.kernel import Event, Write
 @dataclass(frozen=True, slots=True)
 class Hold:
     word: ClassVar = "hold"
+    code: Reason
     why: str
 
 
@@ -29,13 +32,15 @@ class Hold:
 class AddWorkers:
     word: ClassVar = "scale-up"
     needs: tuple[Need, ...]
+    code: Reason
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveWorkers:
     word: ClassVar = "scale-down"
-    why: str
+    code: Reason = Reason.WORKERS_IDLE
+    why: str = "the workers are idle"
 
 
 Decision = Hold | AddWorkers | RemoveWorkers
@@ -44,9 +49,9 @@ Decision = Hold | AddWorkers | RemoveWorkers
 def decide(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:
     missing = below_floor(cluster, snapshot, settings)
     if missing:
-        return _unless_backing_off(AddWorkers(missing, "below the floor"), cluster, now_s)
+        return _unless_backing_off(AddWorkers(missing, Reason.BELOW_FLOOR, "below the floor"), cluster, now_s)
     if is_paused(cluster, now_s):
-        return Hold(f"paused: {cluster.paused_why}" if cluster.paused_why else "paused")
+        return Hold(Reason.PAUSED, f"paused: {cluster.paused_why}" if cluster.paused_why else "paused")
     scale_up = _scale_up(cluster, snapshot, settings, now_s)
     if scale_up is not None:
         return scale_up
@@ -71,16 +76,25 @@ def _scale_up(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: f
         # Without a stamp they have only just been seen; the stamp is written with this Hold.
         waited_s = _since(cluster.pending_since_s or now_s, now_s)
         if waited_s < settings.pending_up_s:
-            return Hold(f"pods are pending, for less than {settings.pending_up_s} s so far")
+            so_far = f"pods are pending for {waited_s:.0f} s of {settings.pending_up_s} s"
+            return Hold(Reason.PENDING_TOO_SHORT, f"no scale-up yet: {so_far}")
         needs = snapshot.needs(on_its_way(cluster, snapshot))
         if not needs:
-            return Hold("what is on its way will take the pending pods")
-        return _within_bounds(AddWorkers(needs, "pods are pending"), cluster, snapshot, settings, now_s)
+            return Hold(Reason.CAPACITY_ON_ITS_WAY, "workers on their way will take the pending pods")
+        return _within_bounds(
+            AddWorkers(needs, Reason.PODS_PENDING, "pods are pending"), cluster, snapshot, settings, now_s
+        )
     if snapshot.load.cpu is not None and snapshot.load.cpu > settings.cpu_up:
         if on_its_way(cluster, snapshot):
-            return Hold("busy, and another worker is on its way")
+            return Hold(Reason.CAPACITY_ON_ITS_WAY, "the workers are busy, and another is on its way")
         one = Need(settings.pools[0].name, 1, "busy")
-        return _within_bounds(AddWorkers((one,), "the workers are busy"), cluster, snapshot, settings, now_s)
+        return _within_bounds(
+            AddWorkers((one,), Reason.WORKERS_BUSY, "the workers are busy"),
+            cluster,
+            snapshot,
+            settings,
+            now_s,
+        )
     return None
 
 
@@ -88,7 +102,9 @@ def _within_bounds(
     scale_up: AddWorkers, cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
 ) -> AddWorkers | Hold:
     if _since(cluster.last_up_s, now_s) < settings.cooldown_up_s and cluster.last_up_s:
-        return Hold("more workers are wanted: cooling down after the last scale-up")
+        return Hold(
+            Reason.SCALE_UP_COOLING_DOWN, "more workers are wanted: cooling down after the last scale-up"
+        )
     room = min(settings.max_workers - size(cluster, snapshot), settings.max_batch_up)
     needs: list[Need] = []
     for need in scale_up.needs:
@@ -99,32 +115,37 @@ def _within_bounds(
             needs.append(replace(need, count=count))
             room -= count
     if not needs:
-        return Hold("more workers are wanted: the fleet has its greatest size")
-    return _unless_backing_off(AddWorkers(tuple(needs), scale_up.why), cluster, now_s)
+        return Hold(Reason.AT_MAXIMUM, "more workers are wanted: the fleet has its maximum size")
+    return _unless_backing_off(AddWorkers(tuple(needs), scale_up.code, scale_up.why), cluster, now_s)
 
 
 def _unless_backing_off(scale_up: AddWorkers, cluster: Cluster, now_s: float) -> AddWorkers | Hold:
     if now_s < cluster.back_off_until_s:
-        return Hold(f"more workers are wanted ({scale_up.why}): backing off after failed scale-ups")
+        return Hold(
+            Reason.BACKING_OFF,
+            f"more workers are wanted ({scale_up.why}): backing off after failed scale-ups",
+        )
     return scale_up
 
 
 def _scaling_down(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:
     if snapshot.load.cpu is None:
-        return Hold(f"the load is not known: {snapshot.load.problem}")
+        return Hold(Reason.LOAD_UNKNOWN, f"the load is not known: {snapshot.load.problem}")
     if not is_idle(snapshot, settings):
-        return Hold("the workers are neither busy nor idle")
-    if _since(cluster.idle_since_s, now_s) < settings.idle_down_s or not cluster.idle_since_s:
-        return Hold(f"idle, for less than {settings.idle_down_s} s so far")
+        return Hold(Reason.NEITHER_BUSY_NOR_IDLE, "the workers are neither busy nor idle")
+    idle_s = _since(cluster.idle_since_s or now_s, now_s)
+    if idle_s < settings.idle_down_s or not cluster.idle_since_s:
+        so_far = f"idle for {idle_s:.0f} s of {settings.idle_down_s} s"
+        return Hold(Reason.IDLE_TOO_SHORT, f"no scale-down yet: {so_far}")
     if snapshot.troubles:
-        return Hold(f"idle, but nothing leaves while {snapshot.troubles[0]}")
+        return Hold(Reason.TROUBLE, f"idle, but no worker leaves while {snapshot.troubles[0]}")
     if unanswered(cluster, settings):
-        return Hold("idle, but nothing leaves while the cloud takes workers back")
+        return Hold(Reason.INTERRUPTED_FIRST, "idle, but no worker leaves while the cloud takes others back")
     if cluster.last_scale_s and _since(cluster.last_scale_s, now_s) < settings.cooldown_down_s:
-        return Hold("idle: cooling down after the last action")
+        return Hold(Reason.SCALE_DOWN_COOLING_DOWN, "idle: cooling down after the last action")
     if len(serving(cluster, snapshot)) <= settings.min_workers:
-        return Hold("idle: the fleet has its least size")
-    return RemoveWorkers("idle")
+        return Hold(Reason.AT_MINIMUM, "idle: the fleet has its minimum size")
+    return RemoveWorkers()
 
 
 def is_idle(snapshot: Snapshot, settings: Settings) -> bool:
@@ -154,9 +175,10 @@ def book(
         last_scale_s=min(cluster.last_scale_s, int(now_s)),
         last_up_s=min(cluster.last_up_s, int(now_s)),
         worker_count=len(serving(cluster, snapshot)),
+        hold_code=decision.code if isinstance(decision, Hold) else "",
         hold_reason=decision.why if isinstance(decision, Hold) else "",
     )
-    if noted == cluster:
+    if replace(noted, hold_reason=cluster.hold_reason) == cluster:
         return None
     return Write(noted, (decision_event(noted, snapshot, decision, now_s),))
 
@@ -172,7 +194,7 @@ def stamp(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
         return None
     what = "pending" if noted.pending_since_s else "idle" if noted.idle_since_s else "neither"
     words = {"pending": "pods wait for room", "idle": "the workers are idle", "neither": "busy enough"}
-    return Write(noted, (Event("conditionChanged", now_s, about=what, reason=words[what]),))
+    return Write(noted, (Event(AutoscalerEvent.CONDITION_CHANGED, now_s, about=what, reason=words[what]),))
 
 
 def decision_event(cluster: Cluster, snapshot: Snapshot, decision: Decision, now_s: float) -> Event:
@@ -187,7 +209,14 @@ def decision_event(cluster: Cluster, snapshot: Snapshot, decision: Decision, now
         numbers["cpu"] = round(snapshot.load.cpu, 4)
     if (usd := snapshot.usd_per_hour()) is not None:
         numbers["usdPerHour"] = round(usd, 4)
-    return Event("decision", now_s, about=decision.word, reason=decision.why, numbers=numbers)
+    return Event(
+        AutoscalerEvent.DECISION,
+        now_s,
+        about=decision.word,
+        reason=decision.why,
+        numbers=numbers,
+        code=decision.code,
+    )
 
 
 def _stamp(stamp_s: int, holds: bool, now_s: float) -> int:

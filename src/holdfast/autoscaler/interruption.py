@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import by_zone, serving, size, staying, unlisted
 from holdfast.autoscaler.ports import CordonNode, Drain, Drained, Effect, ForgetNotices
 from holdfast.autoscaler.record import (
@@ -59,7 +60,13 @@ def fold(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
         )
         numbers = {"deadlineEpoch": deadline_s}
         events.append(
-            Event("interrupted", now_s, about=notice.instance_id, reason=notice.kind.value, numbers=numbers)
+            Event(
+                AutoscalerEvent.INTERRUPTED,
+                now_s,
+                about=notice.instance_id,
+                reason=notice.kind.value,
+                numbers=numbers,
+            )
         )
         if len(events) == EVENTS_MAX:
             break
@@ -186,7 +193,9 @@ def unneeded(cluster: Cluster, spare: Sequence[Interrupted], now_s: float) -> Wr
     """Write down that these leave without a replacement."""
     spare = spare[:EVENTS_MAX]
     events = tuple(
-        Event("notReplaced", now_s, about=affected.instance_id, reason="its pods fit elsewhere")
+        Event(
+            AutoscalerEvent.NOT_REPLACED, now_s, about=affected.instance_id, reason="its pods fit elsewhere"
+        )
         for affected in spare
     )
     return Write(answered(cluster, spare, UNNEEDED), events)
@@ -220,13 +229,18 @@ def settle(cluster: Cluster, effect: Drain, outcome: Outcome, now_s: float) -> W
         if affected.kind is not NoticeKind.REBALANCE:
             return None
         kept = tuple(one for one in cluster.interrupted if one.instance_id != affected.instance_id)
-        event = Event("drainSkipped", now_s, about=affected.instance_id, reason=outcome.answer.blocked_by)
+        event = Event(
+            AutoscalerEvent.DRAIN_SKIPPED, now_s, about=affected.instance_id, reason=outcome.answer.blocked_by
+        )
         return Write(replace(cluster, interrupted=kept), (event,))
     if outcome.answer.left:
         return None
     rows = tuple(replace(one, drained=True) if one == affected else one for one in cluster.interrupted)
     drained = Event(
-        "drained", now_s, about=affected.instance_id, numbers={"before_s": affected.deadline_s - now_s}
+        AutoscalerEvent.DRAINED,
+        now_s,
+        about=affected.instance_id,
+        numbers={"before_s": affected.deadline_s - now_s},
     )
     return Write(replace(cluster, interrupted=rows), (drained,))
 
@@ -244,9 +258,9 @@ def end(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) 
         if not what or len(events) == EVENTS_MAX:
             continue
         interrupted.remove(affected)
-        if what == "reclaimed":
+        if what is AutoscalerEvent.RECLAIMED:
             gone.append(Tombstone(affected.instance_id, int(now_s)))
-        elif what == "terminating" and not cluster.is_condemned(affected.instance_id):
+        elif what is AutoscalerEvent.TERMINATING and not cluster.is_condemned(affected.instance_id):
             condemned.append(Condemned(affected.instance_id, affected.action_id, "replaced", int(now_s)))
         events.append(Event(what, now_s, about=affected.instance_id, reason=affected.kind.value))
     if not events:
@@ -257,21 +271,22 @@ def end(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) 
 
 def _fate(
     affected: Interrupted, worker: Worker | None, left: Sequence[Worker], settings: Settings, now_s: float
-) -> str:
+) -> AutoscalerEvent | None:
     undecided = not affected.replacement
     if affected.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
-        return "noticeExpired"
+        return AutoscalerEvent.NOTICE_EXPIRED
     if worker is None:
         absent = now_s - affected.deadline_s > settings.absent_s
-        return "reclaimed" if absent and not undecided else ""
+        return AutoscalerEvent.RECLAIMED if absent and not undecided else None
     if worker.instance.state in LEAVING:
-        return "" if undecided else "reclaimed"
+        return None if undecided else AutoscalerEvent.RECLAIMED
     if worker.instance.state is State.STOPPED and worker.ours and not undecided:
-        return "terminating"
+        return AutoscalerEvent.TERMINATING
     drained = affected.kind is NoticeKind.REBALANCE and affected.drained
     if drained and worker.ours and _is_dispensable(worker, left, settings):
-        return "terminating"
-    return "noticeExpired" if _is_over(affected.kind, affected.at_s, affected.deadline_s, now_s) else ""
+        return AutoscalerEvent.TERMINATING
+    is_over = _is_over(affected.kind, affected.at_s, affected.deadline_s, now_s)
+    return AutoscalerEvent.NOTICE_EXPIRED if is_over else None
 
 
 def _is_dispensable(worker: Worker, left: Sequence[Worker], settings: Settings) -> bool:

@@ -5,6 +5,7 @@ For lock, never for safety: every test of interleavings runs without it.
 
 from dataclasses import replace
 
+from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.interruption import still_to_do
 from holdfast.autoscaler.ports import Effect
 from holdfast.autoscaler.record import Cluster
@@ -65,11 +66,13 @@ def is_held(cluster: Cluster, owner: str, now_s: float, *, ttl_s: float, urgent:
 
 def take(cluster: Cluster, owner: str, now_s: float, ttl_s: float) -> Write[Cluster]:
     taken = cluster.with_lock(Lock(owner, now_s + ttl_s))
-    return Write(taken, (Event("lockTaken", now_s, about=owner, numbers={"until_s": now_s + ttl_s}),))
+    return Write(
+        taken, (Event(AutoscalerEvent.LOCK_TAKEN, now_s, about=owner, numbers={"until_s": now_s + ttl_s}),)
+    )
 
 
 def release(cluster: Cluster, owner: str, now_s: float) -> Write[Cluster] | None:
     """None if it is not this owner's."""
     if cluster.lock.owner != owner:
         return None
-    return Write(cluster.with_lock(FREE), (Event("lockReleased", now_s, about=owner),))
+    return Write(cluster.with_lock(FREE), (Event(AutoscalerEvent.LOCK_RELEASED, now_s, about=owner),))

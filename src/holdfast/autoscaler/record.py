@@ -283,7 +283,10 @@ class Cluster:
     failures: int = 0
     """Scale-ups in a row that brought nothing."""
     back_off_until_s: int = 0
+    hold_code: str = ""
+    """A `Reason`: why nothing was begun when it last changed.  Empty: an action was."""
     hold_reason: str = ""
+    """The same in words, as they were then."""
     paused_until_s: int = 0
     paused_why: str = ""
 

@@ -12,6 +12,7 @@ Rule 4: a few at a time, and nothing at all while something could not be looked 
 
 from dataclasses import replace
 
+from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import is_leaving, size
 from holdfast.autoscaler.ports import Admit, CordonNode, DeleteNode, Effect, Terminate
 from holdfast.autoscaler.record import (
@@ -39,13 +40,15 @@ def claim(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
         if worker.alive and worker.ready and _is_wanted(cluster, snapshot, settings):
             i = worker.instance
             named = Recent(i.instance_id, i.pool, i.zone, int(now_s))
-            adopted = Event("adopted", now_s, about=i.instance_id, reason=f"launched by {i.action_id}")
+            adopted = Event(
+                AutoscalerEvent.ADOPTED, now_s, about=i.instance_id, reason=f"launched by {i.action_id}"
+            )
             return Write(replace(cluster, recent=(*cluster.recent, named)), (adopted,))
         if len(cluster.condemned) >= settings.sweep_batch:
             continue  # a few at a time: whatever made so many look forgotten may be our mistake
         why = "stopped" if worker.instance.state is State.STOPPED else "a surplus that no record names"
         condemned = Condemned(worker.instance_id, worker.instance.action_id, why, int(now_s))
-        event = Event("terminating", now_s, about=worker.instance_id, reason=why)
+        event = Event(AutoscalerEvent.TERMINATING, now_s, about=worker.instance_id, reason=why)
         return Write(replace(cluster, condemned=(*cluster.condemned, condemned)), (event,))
     return None
 
@@ -99,9 +102,10 @@ def missing(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: flo
         return None
     rows = tuple(row for row in cluster.missing if row.instance_id not in back)
     events = [
-        Event("missing", now_s, about=i, reason="its node is there, the machine is not listed") for i in new
+        Event(AutoscalerEvent.MISSING, now_s, about=i, reason="its node is there, the machine is not listed")
+        for i in new
     ]
-    events += [Event("noLongerMissing", now_s, about=i) for i in back]
+    events += [Event(AutoscalerEvent.NO_LONGER_MISSING, now_s, about=i) for i in back]
     added = tuple(Missing(i, int(now_s)) for i in new)
     return Write(replace(cluster, missing=(*rows, *added)), tuple(events))
 
@@ -116,7 +120,7 @@ def lost(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
         vanished = worker is None and now_s - one.at_s > settings.absent_s
         if (dead or vanished) and len(ended) < EVENTS_MAX:
             ended.append(one)
-            events.append(Event("terminated", now_s, about=one.instance_id, reason=one.reason))
+            events.append(Event(AutoscalerEvent.TERMINATED, now_s, about=one.instance_id, reason=one.reason))
             down = down.without(one.instance_id) if down is not None else None
     if not ended:
         return None

@@ -11,6 +11,7 @@ from typing import Final
 from holdfast.autoscaler import lock
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.execute import Executor, Together, one_after_the_other
+from holdfast.autoscaler.outcome import TickOutcome
 from holdfast.autoscaler.ports import (
     Cloud,
     ClusterStore,
@@ -26,7 +27,7 @@ from holdfast.autoscaler.report.preview import in_words
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.snapshot.build import Listings, build
-from holdfast.autoscaler.workflow import Ahead, workflow
+from holdfast.autoscaler.workflow import Ahead, conclude, workflow
 from holdfast.cloud import ALIVE, Market, Notice, Offering, Prices
 from holdfast.cloud.kubernetes import Budget, KubeNode, instance_id_of, is_joining, takes_pods
 from holdfast.kernel import (
@@ -57,9 +58,10 @@ PAUSE_ROUNDS_MAX: Final = 3
 class TickResult:
     """What one tick came to."""
 
-    outcome: str
-    """`idle`, `waiting`, `busy`, `left to <owner>`, `out of time` or `refused`."""
+    outcome: TickOutcome
     why: str = ""
+    code: str = ""
+    """Of a tick that begins nothing: a stable code of the reason."""
     steps: tuple[str, ...] = ()
     retry_at_s: float = 0.0
     """When there is something to do again; 0: when the next tick comes."""
@@ -67,6 +69,13 @@ class TickResult:
     cluster: Cluster | None = field(default=None, repr=False, compare=False)
     snapshot: Snapshot | None = field(default=None, repr=False, compare=False)
     """The record and the world as they were last seen, for the figures; None: it did not come to that."""
+
+    @property
+    def told(self) -> str:
+        """One line for people.  An idle tick's reason stands for itself."""
+        if self.outcome is TickOutcome.IDLE and self.why:
+            return self.why
+        return f"{self.outcome}: {self.why}" if self.why else self.outcome
 
 
 @dataclass(frozen=True)
@@ -100,19 +109,21 @@ class Autoscaler:
             if notices:
                 # Kept before anything else: from here on, whoever comes will find them.
                 self.inbox.put(notices)
-                owner = turn.take_lock()
-                if owner:
-                    return turn.ended(f"left to {owner}", "it folds in what waits")
+                holder = turn.take_lock()
+                if holder:
+                    return turn.ended(
+                        TickOutcome.LEFT_TO_ANOTHER, f"{holder} is at work, and folds in what waits"
+                    )
             while True:
                 result = turn.run()
                 turn.release_lock()
                 # Whoever put a notice while we held the lock has left it to us.
-                if result.outcome not in ("idle", "waiting") or not self._news(turn):
+                if result.outcome not in (TickOutcome.IDLE, TickOutcome.WAITING) or not self._news(turn):
                     return result
         except (Busy, Unknown, Conflict) as error:
-            return turn.ended("busy", str(error))
+            return turn.ended(TickOutcome.BUSY, str(error))
         except HoldfastError as error:
-            return turn.ended("refused", str(error))
+            return turn.ended(TickOutcome.REFUSED, str(error))
 
     def _news(self, turn: "_Turn") -> bool:
         if not turn.held or turn.is_late():
@@ -219,21 +230,23 @@ class _Turn:
             except (Busy, Unknown) as error:
                 troubles, trouble = troubles + 1, str(error)
                 if troubles >= TROUBLES_MAX:
-                    return self.ended("busy", str(error))
+                    return self.ended(TickOutcome.BUSY, str(error))
                 self._rest(0.5 * 2**troubles * (0.5 + self._auto.random()))
                 continue
             troubles, trouble = 0, ""
             if isinstance(ahead, Done):
-                return self.ended("idle", self._known.hold_reason)
+                return self._idle()
             if isinstance(ahead, Wait):
-                return self.ended("waiting", ahead.why, ahead.until_s)
+                return self.ended(TickOutcome.WAITING, ahead.why, ahead.until_s)
             if isinstance(ahead, Do):
                 self._tell(ahead)
                 rounds = 1 if self._commits > told else rounds + 1
                 if self._commits == told or _drains(ahead):
                     self._rest(_pause_s(ahead, self._auto.settings.after_cordon_s, rounds))
         # Time that was spent on calls that fail is no work: somebody must hear of it.
-        return self.ended("busy", trouble) if trouble else self.ended("out of time", "the next tick goes on")
+        if trouble:
+            return self.ended(TickOutcome.BUSY, trouble)
+        return self.ended(TickOutcome.OUT_OF_TIME, "the next tick goes on")
 
     def take_lock(self) -> str:
         """Before the first look: of many that were called at once, one works.  Who has it, if not we."""
@@ -270,10 +283,17 @@ class _Turn:
     def is_late(self) -> bool:
         return self._auto.clock.now_s() >= self._until_s
 
-    def ended(self, outcome: str, why: str, retry_at_s: float = 0.0) -> TickResult:
+    def _idle(self) -> TickResult:
+        """Nothing is left to do: say why nothing is begun, with the figures of now."""
+        assert self._snapshot is not None
+        a = self._auto
+        decision = conclude(self._known, self._snapshot, a.settings, a.clock.now_s())
+        return self.ended(TickOutcome.IDLE, decision.why, code=decision.code)
+
+    def ended(self, outcome: TickOutcome, why: str, retry_at_s: float = 0.0, *, code: str = "") -> TickResult:
         problems = tuple(dict.fromkeys(self._executor.problems))
         seen = (self._known, self._snapshot) if self._snapshot else (None, None)
-        return TickResult(outcome, why, tuple(self._steps), retry_at_s, problems, *seen)
+        return TickResult(outcome, why, code, tuple(self._steps), retry_at_s, problems, *seen)
 
     def _read(self) -> Versioned[Cluster]:
         asked_s = self._auto.clock.now_s()  # before: whoever sleeps over the answer has an old record

@@ -22,6 +22,7 @@ from holdfast.autoscaler.decide import (
 )
 from holdfast.autoscaler.fleet import serving
 from holdfast.autoscaler.ports import Drain, Effect, ForgetNotices, LaunchInstances, PrepareTemplate
+from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster, Status
 from holdfast.autoscaler.scale_down import action as scale_down
 from holdfast.autoscaler.scale_up import action as scale_up
@@ -156,36 +157,54 @@ def _acting(
     elif isinstance(ahead, Do):
         yield ahead.effects
     if cluster.scaling_in_progress:
-        stamped = stamp(cluster, snapshot, settings, now_s)
-        if stamped is not None:
-            yield stamped
+        changed = stamp(cluster, snapshot, settings, now_s)
+        if changed is not None:
+            yield changed
 
 
 def _begin(
     cluster: Cluster, snapshot: Snapshot, decision: Decision, settings: Settings, now_s: float
 ) -> Ahead:
     """Write down what is decided, as an action or as the reason for none."""
+    decision, begun = _attempted(cluster, snapshot, decision, settings, now_s)
+    if isinstance(begun, Write):
+        return _told(begun, cluster, snapshot, decision, now_s)
+    return begun or book(cluster, snapshot, decision, settings, now_s) or Done()
+
+
+def conclude(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:
+    """What is decided now; a Hold where what is wanted cannot be begun."""
+    decision = decide(cluster, snapshot, settings, now_s)
+    if settings.observe:
+        return _observed(decision)
+    if cluster.scaling_in_progress:
+        return decision
+    return _attempted(cluster, snapshot, decision, settings, now_s)[0]
+
+
+def _attempted(
+    cluster: Cluster, snapshot: Snapshot, decision: Decision, settings: Settings, now_s: float
+) -> tuple[Decision, Write[Cluster] | Do[Effect] | None]:
+    """How an action would begin; or a Hold and nothing, if it cannot."""
     if isinstance(decision, AddWorkers):
         begun = scale_up.begin(cluster, snapshot, decision.needs, decision.why, settings, now_s)
-        if isinstance(begun, str):
-            decision = Hold(f"more workers are wanted ({decision.why}): {begun}")
-        elif isinstance(begun, Write):
-            return _told(begun, cluster, snapshot, decision, now_s)
-        else:
-            return begun
+        if not isinstance(begun, str):
+            return decision, begun
+        return Hold(Reason.NOWHERE_TO_LAUNCH, f"more workers are wanted ({decision.why}): {begun}"), None
     if isinstance(decision, RemoveWorkers):
         planned = scale_down.begin(cluster, snapshot, settings, now_s)
         if planned is not None:
-            return _told(planned, cluster, snapshot, decision, now_s)
-        decision = Hold("idle: no worker may leave now")
-    return book(cluster, snapshot, decision, settings, now_s) or Done()
+            return decision, planned
+        return Hold(Reason.NO_WORKER_MAY_LEAVE, "idle: no worker may leave now"), None
+    return decision, None
 
 
 def _told(
     write: Write[Cluster], cluster: Cluster, snapshot: Snapshot, decision: Decision, now_s: float
 ) -> Write[Cluster]:
     """An action begins together with what was known when it was decided."""
-    value = replace(write.value, hold_reason="", worker_count=len(serving(cluster, snapshot)))
+    count = len(serving(cluster, snapshot))
+    value = replace(write.value, hold_code="", hold_reason="", worker_count=count)
     return Write(value, (decision_event(cluster, snapshot, decision, now_s), *write.events))
 
 
@@ -214,13 +233,17 @@ def _sweeping(
 
 def observe(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Ahead:
     """Look, decide, and write down what would be done; touch nothing."""
-    decision = decide(cluster, snapshot, settings, now_s)
+    decision = _observed(decide(cluster, snapshot, settings, now_s))
+    return book(cluster, snapshot, decision, settings, now_s) or Done()
+
+
+def _observed(decision: Decision) -> Decision:
     if isinstance(decision, AddWorkers):
         wanted = ", ".join(f"{need.count} of {need.pool}" for need in decision.needs)
-        decision = Hold(f"observing: would scale up by {wanted}, because {decision.why}")
-    elif isinstance(decision, RemoveWorkers):
-        decision = Hold("observing: would scale down, because the workers are idle")
-    return book(cluster, snapshot, decision, settings, now_s) or Done()
+        return Hold(Reason.OBSERVING, f"observing: would scale up by {wanted}, because {decision.why}")
+    if isinstance(decision, RemoveWorkers):
+        return Hold(Reason.OBSERVING, f"observing: would scale down, because {decision.why}")
+    return decision
 
 
 def _recalled(cluster: Cluster, settings: Settings, now_s: float) -> Cluster:

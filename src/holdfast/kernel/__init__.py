@@ -8,7 +8,7 @@ that part.
 
 from holdfast.kernel.driver import AsyncHands, DriverPorts, advance, advance_async
 from holdfast.kernel.errors import Busy, Conflict, Corrupt, HoldfastError, Invalid, Refused, Unknown
-from holdfast.kernel.event import Event, Logged
+from holdfast.kernel.event import Event, EventKind, Logged, Severity
 from holdfast.kernel.lock import FREE, Lock
 from holdfast.kernel.ports import Clock, NewId, Random, Repository
 from holdfast.kernel.step import Ahead, Do, Done, Happened, Outcome, Wait, Workflow
@@ -26,6 +26,7 @@ __all__ = [
     "Done",
     "DriverPorts",
     "Event",
+    "EventKind",
     "Happened",
     "HoldfastError",
     "Invalid",
@@ -36,6 +37,7 @@ __all__ = [
     "Random",
     "Refused",
     "Repository",
+    "Severity",
     "Unknown",
     "Versioned",
     "Wait",

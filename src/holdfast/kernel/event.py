@@ -2,12 +2,41 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 EVENTS_KEPT_S: Final = 90 * 24 * 3600
 """A store may drop an event after so long."""
 NOTHING: Final[Mapping[str, float]] = MappingProxyType({})
+
+
+class Severity(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    SUCCESS = "success"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class EventKind(StrEnum):
+    """The kinds of one part, as a table: stored name, sentence, severity.
+
+    A member is its stored name.  The sentence may name the subject of an event: `{about} joined`.
+    """
+
+    sentence: str
+    severity: Severity
+
+    def __new__(cls, stored: str, sentence: str, severity: Severity = Severity.INFO) -> Self:
+        kind = str.__new__(cls, stored)
+        kind._value_ = stored
+        kind.sentence, kind.severity = sentence, severity
+        return kind
+
+    def told(self, about: str) -> str:
+        """The sentence for people."""
+        return self.sentence.format(about=about or "?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +47,10 @@ class Event:
     at_s: float
     about: str = ""
     reason: str = ""
+    """Why, in words for people."""
     numbers: Mapping[str, float] = field(default_factory=lambda: NOTHING, hash=False)
+    code: str = ""
+    """Why, as a stable code for filters and alerts; empty where the kind says it all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,7 +217,12 @@ def events_come_back_whole(trial: Trial[Record]) -> None:
     """Kind, time, about, reason and numbers are what they were."""
     case = _Case(trial)
     event = Event(
-        "drained", 1730000000.5, about="i-1", reason="ünïcode → «ok»", numbers={"left": 2, "share": 0.25}
+        "drained",
+        1730000000.5,
+        about="i-1",
+        reason="ünïcode → «ok»",
+        numbers={"left": 2, "share": 0.25},
+        code="Why",
     )
     case.store.commit(
         case.subject, case.store.read(case.subject), Write(trial.samples[0], (event,)), trial.new_id()

@@ -18,6 +18,7 @@ from tests.autoscaler.unit.scale_up.test_action import row, scaling_up
 from tests.autoscaler.unit.snapshot.test_readiness_check import Says
 from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, snapshot, worker
 from tests.autoscaler.unit.tick import executing as carrying
+from tests.autoscaler.unit.tick import test_execute as crowding
 from tests.autoscaler.unit.tick import test_tick as ticking
 from tests.cli.small_world import SmallWorld
 from tests.proof import prove
@@ -62,8 +63,8 @@ def opens_late(module: Any) -> str:
 
 
 def collide(module: Any) -> str:
-    cluster = carrying.Crowd(carrying.give_way)
-    carrying.drain_crowd(cluster, [budget(selector={"app": "web"}, allowed=20)], module.Executor)
+    cluster = crowding.Crowd(crowding.give_way)
+    crowding.drain_crowd(cluster, [budget(selector={"app": "web"}, allowed=20)], module.Executor)
     return f"{cluster.most_at_once} evictions at once" if cluster.most_at_once > 1 else ""
 
 

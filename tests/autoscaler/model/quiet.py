@@ -130,4 +130,4 @@ def told_apart(whole: Whole) -> Whole:
 
 
 def _bare(cluster: Cluster) -> Cluster:
-    return replace(cluster, worker_count=0, hold_reason="")
+    return replace(cluster, worker_count=0, hold_code="", hold_reason="")

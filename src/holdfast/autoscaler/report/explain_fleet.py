@@ -12,6 +12,7 @@ from holdfast.autoscaler.decide import Hold, RemoveWorkers, below_floor, decide,
 from holdfast.autoscaler.fleet import on_its_way, serving, size
 from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.operator import is_paused
+from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.scale_up.launch_plan import spent_lately
 from holdfast.autoscaler.settings import Settings
@@ -58,7 +59,7 @@ def explain_fleet(
     """`may_leave`: how many nodes nothing keeps."""
     decision = decide(cluster, snapshot, settings, now_s)
     if isinstance(decision, RemoveWorkers) and not may_leave:
-        decision = Hold(f"{decision.why}: no worker may leave now")
+        decision = Hold(Reason.NO_WORKER_MAY_LEAVE, "idle: no worker may leave now")
     return FleetVerdict(
         decision.word,
         decision.why,

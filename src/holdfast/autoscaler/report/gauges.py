@@ -109,10 +109,10 @@ def _action(cluster: Cluster, own: Mapping[str, str], now_s: float) -> Iterable[
 
 
 def _holds(cluster: Cluster, own: Mapping[str, str]) -> Iterable[Gauge]:
-    """What follows a colon differs from time to time; a label must not."""
-    if cluster.hold_reason:
-        reason = cluster.hold_reason.partition(":")[0]
-        yield "holdfast_hold", {**own, "reason": reason}, 1.0, "1 for the reason why nothing is begun."
+    """By code: the words beside it hold figures that differ from tick to tick."""
+    if cluster.hold_code:
+        labels = {**own, "reason": cluster.hold_code}
+        yield "holdfast_hold", labels, 1.0, "1 for the reason why nothing is begun."
 
 
 def counted(events: Iterable[Logged]) -> Counter[str]:

@@ -1,52 +1,11 @@
-"""Events in a person's words.  A kind that is not listed here is told by its own name."""
+"""Events in a person's words.  A kind that this release does not know is told by its own name."""
 
-from collections.abc import Mapping
+from typing import Final
 
-from holdfast.kernel import Event
+from holdfast.autoscaler.events import AutoscalerEvent
+from holdfast.kernel import Event, Severity
 
-WORDS: Mapping[str, str] = {
-    "decision": "decided: {about}",
-    "conditionChanged": "noticed meanwhile",
-    "beginScaleUp": "scale-up begins",
-    "extendScaleUp": "scale-up is extended",
-    "joinExtended": "its workers get more time to join",
-    "retryScaleUp": "scale-up tries elsewhere",
-    "recordScaleUpInstances": "launched",
-    "launchRefused": "launch refused",
-    "launchAbandoned": "launch given up",
-    "joined": "{about} joined",
-    "diedBeforeJoining": "{about} died before it joined",
-    "completeScaleUp": "scale-up complete",
-    "failScaleUp": "scale-up failed",
-    "beginScaleDown": "scale down begins",
-    "drained": "{about} is drained",
-    "drainSkipped": "{about} is kept",
-    "terminating": "{about} is condemned",
-    "terminated": "{about} is terminated",
-    "completeScaleDown": "scale down complete",
-    "failScaleDown": "scale down failed",
-    "interrupted": "{about} will be taken back",
-    "notReplaced": "{about} is not replaced",
-    "reclaimed": "{about} was taken back",
-    "noticeExpired": "{about} was let go",
-    "adopted": "{about} is adopted",
-    "missing": "{about} is missing",
-    "noLongerMissing": "{about} is back",
-    "strayCordonFound": "stray cordon found on {about}",
-    "strayCordonLifted": "stray cordon lifted from {about}",
-    "paused": "paused by an operator",
-    "resumed": "resumed by an operator",
-    "lockTaken": "{about} is at work",
-    "lockReleased": "{about} has ended its work",
-}
-
-GOOD = frozenset(
-    {"joined", "completeScaleUp", "completeScaleDown", "resumed", "noticeExpired", "noLongerMissing"}
-)
-BAD = frozenset({"failScaleUp", "failScaleDown", "launchRefused", "launchAbandoned", "diedBeforeJoining"})
-GRAVE = frozenset({"interrupted", "terminating", "terminated", "reclaimed", "missing", "paused"})
-QUIET = frozenset({"lockTaken", "lockReleased", "decision", "conditionChanged"})
-
+KINDS: Final = {kind.value: kind for kind in AutoscalerEvent}
 COST = "usdPerHour"
 """The number, in an event, of what the fleet cost when it was told."""
 
@@ -54,12 +13,38 @@ COST = "usdPerHour"
 SAID_ONLY_IF_ANY = frozenset({"unsatisfiable", "pending", "short", "lost"})
 
 
+def kind_of(event: Event) -> AutoscalerEvent | None:
+    """None: a newer release wrote it."""
+    return KINDS.get(event.kind)
+
+
 def told(event: Event) -> str:
     """What happened, and to whom."""
-    words = WORDS.get(event.kind)
-    if words is None:
-        return f"{event.kind} {event.about}".strip()
-    return words.format(about=event.about or "?") if "{about}" in words else words
+    kind = kind_of(event)
+    return kind.told(event.about) if kind else f"{event.kind} {event.about}".strip()
+
+
+def severity(event: Event) -> Severity:
+    kind = kind_of(event)
+    return kind.severity if kind else Severity.INFO
+
+
+def kinds_called(words: str) -> frozenset[str]:
+    """The stored names of the kinds that a person may mean: by stored name, or by the words of `told`."""
+    wanted = _plain(words)
+    return frozenset(
+        kind.value for kind in AutoscalerEvent if wanted in (_plain(kind.value), _plain(kind.sentence))
+    )
+
+
+def _plain(words: str) -> str:
+    """Without the subject, case and small words: `i-1 is terminating` and `terminating` are one."""
+    kept = [
+        word
+        for word in words.lower().split()
+        if word not in ("{about}", "is", "was", "the") and not word.startswith("i-")
+    ]
+    return " ".join(kept).removesuffix(":")
 
 
 def reason(event: Event) -> str:

@@ -4,16 +4,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.autoscaler.codec import phase
-from holdfast.autoscaler.decide import AddWorkers, Decision, Hold
+from holdfast.autoscaler.decide import AddWorkers, Decision
 from holdfast.autoscaler.fleet import on_its_way, serving, size
 from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.record import Cluster, ScaleDown, ScaleUp
 from holdfast.autoscaler.report.gauges import launched_last_hour, state_of
-from holdfast.autoscaler.report.preview import preview
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
+from holdfast.autoscaler.workflow import conclude
 from holdfast.cloud import Offering, State
-from holdfast.kernel import Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,8 @@ class Status:
     doing: str
     why: str
     decision: str
+    code: str
+    """A stable code of the reason; `why` says it in words."""
     """`scale up`, `scale down` or `hold`."""
     action: Action | None
     serving: int
@@ -89,7 +90,7 @@ class Status:
 
 def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Status:
     action = _action(cluster, now_s)
-    decision = _decision(cluster, snapshot, settings, now_s)
+    decision = conclude(cluster, snapshot, settings, now_s)
     paused = is_paused(cluster, now_s)
     return Status(
         cluster=settings.cluster_name,
@@ -97,6 +98,7 @@ def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         doing=_doing(cluster, action),
         why=action.why if action else decision.why,
         decision=decision.word,
+        code=decision.code,
         action=action,
         serving=len(serving(cluster, snapshot)),
         size=size(cluster, snapshot),
@@ -118,14 +120,6 @@ def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         troubles=snapshot.troubles,
         lock_owner=cluster.lock.owner if now_s < cluster.lock.until_s else "",
     )
-
-
-def _decision(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:
-    """What is wanted; a Hold where what is wanted cannot be begun now."""
-    previewed = preview(cluster, snapshot, settings, now_s)
-    next_record = previewed.ahead.value if isinstance(previewed.ahead, Write) else cluster
-    held = next_record.hold_reason if not next_record.scaling_in_progress else ""
-    return Hold(held) if held and not cluster.scaling_in_progress else previewed.decision
 
 
 def _doing(cluster: Cluster, action: Action | None) -> str:

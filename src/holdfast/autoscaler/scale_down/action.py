@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import by_zone, reliable
 from holdfast.autoscaler.placement import empties_a_zone, leavers
 from holdfast.autoscaler.ports import Drain, Drained, Effect, Terminate, Uncordon
@@ -49,7 +50,7 @@ def begin(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
         targets=tuple(Target(instance_id) for instance_id in chosen),
     )
     begun = Event(
-        "beginScaleDown",
+        AutoscalerEvent.BEGIN_SCALE_DOWN,
         now_s,
         about=action.action_id,
         reason=" ".join(chosen),
@@ -116,7 +117,9 @@ def settle(
                 s for s in cluster.strays if (s.instance_id, s.action_id) != (instance_id, action_id)
             )
             if left != cluster.strays:
-                lifted = Event("strayCordonLifted", now_s, about=instance_id, reason=action_id)
+                lifted = Event(
+                    AutoscalerEvent.STRAY_CORDON_LIFTED, now_s, about=instance_id, reason=action_id
+                )
                 return Write(replace(cluster, strays=left), (lifted,))
     return None
 
@@ -143,7 +146,8 @@ def tidy_up(cluster: Cluster, snapshot: Snapshot, now_s: float) -> Write[Cluster
     if not found:
         return None
     events = tuple(
-        Event("strayCordonFound", now_s, about=stray.instance_id, reason=stray.action_id) for stray in found
+        Event(AutoscalerEvent.STRAY_CORDON_FOUND, now_s, about=stray.instance_id, reason=stray.action_id)
+        for stray in found
     )
     return Write(replace(cluster, strays=tuple(found)), events)
 
@@ -169,7 +173,7 @@ def _condemn(
         if not cluster.is_condemned(instance_id):  # another process may have stopped it meanwhile
             condemned = (*condemned, Condemned(instance_id, action.action_id, "scale-down", int(now_s)))
         numbers = {"left": len(left), "needed": settings.min_workers}
-        events.append(Event("terminating", now_s, about=instance_id, numbers=numbers))
+        events.append(Event(AutoscalerEvent.TERMINATING, now_s, about=instance_id, numbers=numbers))
     written = replace(cluster, scale_down=action, skipped=skipped, condemned=condemned)
     return Write(written, tuple(events))
 
@@ -219,7 +223,7 @@ def _drained(
         event = _kept(instance_id, blocked_by, now_s)
         return Write(replace(cluster, scale_down=kept, skipped=skipped), (event,))
     drained = replace(cluster, scale_down=action.moved(instance_id, Status.DRAINED))
-    return Write(drained, (Event("drained", now_s, about=instance_id),))
+    return Write(drained, (Event(AutoscalerEvent.DRAINED, now_s, about=instance_id),))
 
 
 def _terminated(
@@ -234,7 +238,7 @@ def _terminated(
         gone=(*remembered, Tombstone(instance_id, int(now_s))),
     )
     printed = f"its console ended with: {console[-CONSOLE_MAX:]}" if console else ""
-    return Write(done, (Event("terminated", now_s, about=instance_id, reason=printed),))
+    return Write(done, (Event(AutoscalerEvent.TERMINATED, now_s, about=instance_id, reason=printed),))
 
 
 def end(cluster: Cluster, now_s: float) -> Write[Cluster]:
@@ -253,7 +257,7 @@ def end(cluster: Cluster, now_s: float) -> Write[Cluster]:
         last_scale_s=int(now_s) if left else cluster.last_scale_s,
         worker_count=max(0, cluster.worker_count - len(left)),
     )
-    kind = "completeScaleDown" if left else "failScaleDown"
+    kind = AutoscalerEvent.COMPLETE_SCALE_DOWN if left else AutoscalerEvent.FAIL_SCALE_DOWN
     numbers = {"removed": len(left), "planned": len(action.targets)}
     return Write(ended, (Event(kind, now_s, about=action.action_id, numbers=numbers),))
 
@@ -266,4 +270,4 @@ def _skipping(
 
 
 def _kept(instance_id: str, why: str, now_s: float) -> Event:
-    return Event("drainSkipped", now_s, about=instance_id, reason=why)
+    return Event(AutoscalerEvent.DRAIN_SKIPPED, now_s, about=instance_id, reason=why)

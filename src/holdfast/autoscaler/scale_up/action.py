@@ -13,6 +13,7 @@ Rule 4: what is not ready in time is condemned with the action that launched it.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import is_leaving, staying
 from holdfast.autoscaler.ports import Admit, Effect, LaunchInstances, PrepareTemplate
 from holdfast.autoscaler.record import (
@@ -69,7 +70,7 @@ def begin(
         scale_up=scaled_up,
         spent=(*this_hour(cluster, now_s), Spent(up.action_id, int(now_s), asked)),
     )
-    kind = "beginScaleUp" if cluster.scale_up is None else "extendScaleUp"
+    kind = AutoscalerEvent.BEGIN_SCALE_UP if cluster.scale_up is None else AutoscalerEvent.EXTEND_SCALE_UP
     numbers = {"requested": asked, "workers": len(staying(cluster, snapshot))}
     event = Event(kind, now_s, about=up.action_id, reason=f"{why}: {_in_words(launches)}", numbers=numbers)
     return Write(begun, (event,))
@@ -116,15 +117,17 @@ def _verify(
         late_s = now_s - _intended_s(up, instance_id) - settings.join_timeout_s
         if cluster.is_condemned(instance_id) or cluster.is_gone(instance_id) or _died(worker):
             lost.append(instance_id)
-            events.append(Event("diedBeforeJoining", now_s, about=instance_id, reason=_state(worker)))
+            events.append(
+                Event(AutoscalerEvent.DIED_BEFORE_JOINING, now_s, about=instance_id, reason=_state(worker))
+            )
         elif worker is not None and _is_open(worker) and (worker.ready or late_s > 0):
             joined.append(instance_id)
-            events.append(Event("joined", now_s, about=instance_id, reason=worker.node_name))
+            events.append(Event(AutoscalerEvent.JOINED, now_s, about=instance_id, reason=worker.node_name))
         elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):
             lost.append(instance_id)
             why = f"{NEVER_JOINED} within {settings.join_timeout_s} s"
             condemned.append(Condemned(instance_id, up.action_id, why, int(now_s)))
-            events.append(Event("terminating", now_s, about=instance_id, reason=why))
+            events.append(Event(AutoscalerEvent.TERMINATING, now_s, about=instance_id, reason=why))
         if len(events) == EVENTS_MAX:
             break
     if not events:
@@ -151,7 +154,7 @@ def _extend(
         if is_over and not row.extended and (ready or row.status is LaunchStatus.INTENDED):
             rows[n] = replace(row, at_s=int(now_s), extended=True)
             why = f"ready by now: {ready}" if ready else f"{row.offering}: no answer is known"
-            events.append(Event("joinExtended", now_s, about=up.action_id, reason=why))
+            events.append(Event(AutoscalerEvent.JOIN_EXTENDED, now_s, about=up.action_id, reason=why))
         if len(events) == EVENTS_MAX:
             break
     if not events:
@@ -209,7 +212,7 @@ def _again(
     asked = sum(new.count for new in rows)
     launches = [replace(row, count=row.count - asked) if other == row else other for other in up.launches]
     event = Event(
-        "retryScaleUp",
+        AutoscalerEvent.RETRY_SCALE_UP,
         now_s,
         about=up.action_id,
         reason=f"{row.offering} gave {len(row.instance_ids)} of {row.count}; next {_in_words(rows)}",
@@ -229,7 +232,7 @@ def _abandon(cluster: Cluster, up: ScaleUp, row: Launch, why: str, now_s: float)
         up,
         row,
         replace(row, status=LaunchStatus.ABANDONED, reason=why),
-        Event("launchAbandoned", now_s, about=up.action_id, reason=f"{row.offering}: {why}"),
+        Event(AutoscalerEvent.LAUNCH_ABANDONED, now_s, about=up.action_id, reason=f"{row.offering}: {why}"),
     )
 
 
@@ -257,7 +260,7 @@ def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Wri
         ended = replace(ended, failures=0, back_off_until_s=0)
     if succeeded:
         ended = replace(ended, last_scale_s=int(now_s), last_up_s=int(now_s))
-    kind = "completeScaleUp" if succeeded else "failScaleUp"
+    kind = AutoscalerEvent.COMPLETE_SCALE_UP if succeeded else AutoscalerEvent.FAIL_SCALE_UP
     reasons = "; ".join(dict.fromkeys(row.reason for row in up.launches if row.reason))
     event = Event(kind, now_s, about=up.action_id, reason=reasons[:500], numbers=numbers)
     return Write(ended, (event, *expired))
@@ -287,7 +290,9 @@ def _replacements_ended(
             ended.append(replace(affected, replacement=""))
         else:
             why = "a hint, and its replacement did not come"
-            expired.append(Event("noticeExpired", now_s, about=affected.instance_id, reason=why))
+            expired.append(
+                Event(AutoscalerEvent.NOTICE_EXPIRED, now_s, about=affected.instance_id, reason=why)
+            )
     return tuple(ended), expired
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.ports import LaunchInstances
 from holdfast.autoscaler.record import Cluster, Launch, LaunchStatus, ScaleUp, Unavailable
 from holdfast.autoscaler.settings import Settings
@@ -49,7 +50,7 @@ def _record(
     short = row.count - len(instance_ids)
     reason = f"{row.offering}: {' '.join(instance_ids)}"
     event = Event(
-        "recordScaleUpInstances",
+        AutoscalerEvent.RECORD_SCALE_UP_INSTANCES,
         now_s,
         about=up.action_id,
         reason=reason,
@@ -76,7 +77,10 @@ def _refused(
     elsewhere = kind in (Refusal.CAPACITY, Refusal.EXISTED, Refusal.MISMATCH)
     status = LaunchStatus.REFUSED if elsewhere else LaunchStatus.ABANDONED
     event = Event(
-        "launchRefused", now_s, about=up.action_id, reason=f"{row.offering}: {kind}: {message}"[:500]
+        AutoscalerEvent.LAUNCH_REFUSED,
+        now_s,
+        about=up.action_id,
+        reason=f"{row.offering}: {kind}: {message}"[:500],
     )
     write = with_row(cluster, up, row, replace(row, status=status, reason=f"{kind}: {message}"[:200]), event)
     if kind is Refusal.CAPACITY:

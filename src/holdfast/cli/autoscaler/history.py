@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.report.messages import figures, told
+from holdfast.autoscaler.report.messages import figures, kinds_called, severity, told
 from holdfast.cli.autoscaler.session import busy, options, say_json, session
 from holdfast.cli.times import gone_by
 from holdfast.kernel import Logged
@@ -28,7 +28,10 @@ FIRST_SPAN = 200
     help=f"At most so many, the newest.  [default: what fits a screen; {LIMIT} with --json]",
 )
 @click.option(
-    "--kind", "kinds", multiple=True, help="Only events of this kind, such as condemned.  Repeatable."
+    "--kind",
+    "kinds",
+    multiple=True,
+    help="Only events of this kind: its stored name, or the words printed here.  Repeatable.",
 )
 def command(
     config: Path | None, as_json: bool, since_s: float, limit: int | None, kinds: tuple[str, ...]
@@ -41,9 +44,11 @@ def command(
     \b
     Example:
       holdfast autoscaler history --since 2h
-      holdfast autoscaler history --kind condemned --kind kept --limit 100
+      holdfast autoscaler history --kind terminating --kind "scale-up failed" --limit 100
     """
     most = limit or LIMIT
+    called = {words: kinds_called(words) or frozenset({words}) for words in kinds}
+    wanted = frozenset[str]().union(*called.values())
     with session(config, as_json, warns=False) as ours, ours.stores() as stores:
         with busy("reading the log"):
             record = stores.store.read(SUBJECT)
@@ -51,12 +56,12 @@ def command(
                 lambda after: stores.store.events(SUBJECT, after),
                 record.version,
                 lambda read: (
-                    len(chosen(read, since_s, kinds)) > most or bool(read and read[0].event.at_s < since_s)
+                    len(chosen(read, since_s, wanted)) > most or bool(read and read[0].event.at_s < since_s)
                 ),
             )
-        found = chosen(every, since_s, kinds)
+        found = chosen(every, since_s, wanted)
         if kinds and not found:
-            known = sorted({logged.event.kind for logged in every} - set(kinds))
+            known = sorted({logged.event.kind for logged in every} - wanted)
             click.echo(f"No event of that kind.  The log has: {', '.join(known) or 'none yet'}", err=True)
         if as_json:
             say_json([as_json_row(logged) for logged in found[-most:]])
@@ -86,7 +91,7 @@ def newest(
         span *= 8
 
 
-def chosen(events: Sequence[Logged], since_s: float, kinds: tuple[str, ...]) -> list[Logged]:
+def chosen(events: Sequence[Logged], since_s: float, kinds: frozenset[str]) -> list[Logged]:
     """Those that were asked for, in order."""
     return [
         logged
@@ -106,6 +111,8 @@ def as_json_row(logged: Logged) -> dict[str, Any]:
         "kind": event.kind,
         "about": event.about,
         "reason": event.reason,
+        "code": event.code,
+        "severity": severity(event),
         "numbers": dict(event.numbers),
         "told": told(event),
         "figures": figures(event),

@@ -10,6 +10,7 @@ from typing import Final
 
 from holdfast.adapters.logs import LOGGER, concerning
 from holdfast.autoscaler.codec import SUBJECT
+from holdfast.autoscaler.outcome import TickOutcome
 from holdfast.autoscaler.report.gauges import gauges
 from holdfast.autoscaler.tick import Autoscaler, TickResult
 from holdfast.cli.autoscaler.metrics import MetricsCollector
@@ -48,7 +49,7 @@ class Loop:
             if turns and done >= turns:
                 break
             self.stop.wait(self._pause_s(result, autoscaler.clock.now_s()))
-            if result.outcome in ("busy", "refused") and not self.stop.is_set():
+            if result.outcome.failed and not self.stop.is_set():
                 autoscaler = self._made_again(autoscaler)
         return result
 
@@ -64,11 +65,12 @@ class Loop:
         return result
 
     def _say(self, result: TickResult) -> None:
-        level = logging.ERROR if result.outcome == "refused" or result.problems else logging.INFO
-        if level == logging.INFO and self._said == (result.outcome, result.why):
+        level = logging.ERROR if result.outcome is TickOutcome.REFUSED or result.problems else logging.INFO
+        said = (result.outcome, result.code or result.why)
+        if level == logging.INFO and self._said == said:
             level = logging.DEBUG
-        self._said = result.outcome, result.why
-        log.log(level, "%s%s", result.outcome, f": {result.why}" if result.why else "")
+        self._said = said
+        log.log(level, "%s", result.told)
         for problem in result.problems:
             log.error("%s", problem)
 
@@ -96,7 +98,7 @@ class Loop:
         return news
 
     def _pause_s(self, result: TickResult, now_s: float) -> float:
-        if result.outcome == "out of time":
+        if result.outcome is TickOutcome.OUT_OF_TIME:
             return 0.0
         if result.retry_at_s:
             return min(self.every_s, max(1.0, result.retry_at_s - now_s))

@@ -24,8 +24,7 @@ class MetricsCollector:
     events: Counter[str] = field(default_factory=Counter)
 
     def turned(self, outcome: str, at_s: float, events: Iterable[Logged]) -> None:
-        word = "left to another" if outcome.startswith("left to ") else outcome
-        self.turns[word] += 1
+        self.turns[outcome] += 1
         self.events += counted(events)
         self.turned_s = at_s
 

@@ -69,7 +69,7 @@ def _account(autoscaler: "Autoscaler") -> "Account":
 
 
 def _tell(result: "TickResult") -> None:
-    click.echo(f"{result.outcome}: {result.why}" if result.why else result.outcome)
+    click.echo(result.told)
     for problem in result.problems:
         click.secho(f"  {problem}", fg="red")
 

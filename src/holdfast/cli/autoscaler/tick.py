@@ -49,12 +49,12 @@ def command(config: Path | None, as_json: bool, create_tables: bool, budget: flo
 
 def row(result: "TickResult") -> dict[str, Any]:
     """For scripts."""
-    names = ("outcome", "why", "steps", "retry_at_s", "problems")
+    names = ("outcome", "why", "code", "steps", "retry_at_s", "problems")
     return {name: getattr(result, name) for name in names}
 
 
 def went_wrong(result: "TickResult") -> bool:
-    return result.outcome in ("refused", "busy") or bool(result.problems)
+    return result.outcome.failed or bool(result.problems)
 
 
 def _show(result: "TickResult") -> None:

@@ -23,7 +23,8 @@ def judge(commit: Commit) -> None:
         _paused(commit)
     if before.worker_count != after.worker_count:
         _counted(commit)
-    if before.hold_reason != after.hold_reason and not _decides(commit):
+    held = (before.hold_code, before.hold_reason)
+    if held != (after.hold_code, after.hold_reason) and not _decides(commit):
         commit.accuse("the reason for holding changes, and no decision is told")
 
 

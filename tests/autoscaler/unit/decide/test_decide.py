@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.autoscaler.decide import AddWorkers, Decision, Hold, RemoveWorkers, book, decide
 from holdfast.autoscaler.ports import Load
+from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster, Condemned, Interrupted, Recent, Tombstone
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
@@ -156,7 +157,7 @@ def test_stamps_from_the_future_are_stamps_from_now() -> None:
     cluster = replace(CALM, last_scale_s=future, last_up_s=future, idle_since_s=future)
     seen = snapshot(*THREE, cpu=0.1)
 
-    write = book(cluster, seen, Hold("x"), SETTINGS, NOW_S)
+    write = book(cluster, seen, Hold(Reason.AT_MINIMUM, "x"), SETTINGS, NOW_S)
 
     assert write is not None
     assert write.value.last_scale_s == write.value.last_up_s == write.value.idle_since_s == int(NOW_S)
@@ -164,13 +165,21 @@ def test_stamps_from_the_future_are_stamps_from_now() -> None:
 
 def test_a_hold_is_written_once_and_again_only_when_something_changes() -> None:
     seen: tuple[Worker, ...] = TWO
-    first = book(Cluster(), snapshot(*seen), Hold("because"), SETTINGS, NOW_S)
+    first = book(Cluster(), snapshot(*seen), Hold(Reason.AT_MINIMUM, "because"), SETTINGS, NOW_S)
     assert first is not None
     assert first.events[0].reason == "because"
 
-    assert book(first.value, snapshot(*seen), Hold("because"), SETTINGS, NOW_S + 60) is None
-    assert book(first.value, snapshot(*seen), Hold("another reason"), SETTINGS, NOW_S + 60) is not None
-    assert book(first.value, snapshot(*THREE), Hold("because"), SETTINGS, NOW_S + 60) is not None
+    assert (
+        book(first.value, snapshot(*seen), Hold(Reason.AT_MINIMUM, "because"), SETTINGS, NOW_S + 60) is None
+    )
+    assert (
+        book(first.value, snapshot(*seen), Hold(Reason.PAUSED, "another reason"), SETTINGS, NOW_S + 60)
+        is not None
+    )
+    assert (
+        book(first.value, snapshot(*THREE), Hold(Reason.AT_MINIMUM, "because"), SETTINGS, NOW_S + 60)
+        is not None
+    )
 
 
 def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
@@ -179,7 +188,7 @@ def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
     seen = snapshot(*TWO, pending=1)
 
     assert "less than 180 s" in hold(seen, unstamped)
-    write = book(unstamped, seen, Hold("x"), SETTINGS, NOW_S)
+    write = book(unstamped, seen, Hold(Reason.AT_MINIMUM, "x"), SETTINGS, NOW_S)
     assert write is not None
     assert write.value.pending_since_s == int(NOW_S)
 

@@ -8,6 +8,7 @@ import pytest
 from holdfast.autoscaler.decide import AddWorkers, Hold, RemoveWorkers, book, decision_event, is_idle, stamp
 from holdfast.autoscaler.fleet import is_leaving, on_its_way, size, size_of_pool, unlisted
 from holdfast.autoscaler.ports import Load
+from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import (
     Cluster,
     Condemned,
@@ -90,10 +91,8 @@ def test_idle_is_little_load_over_the_whole_window_and_nobody_who_waits() -> Non
 
 
 def test_only_a_hold_leaves_its_reason_in_the_record() -> None:
-    held = book(Cluster(), snapshot(*TWO), Hold("because"), SETTINGS, NOW_S)
-    shrunk = book(
-        replace(CALM, hold_reason="because"), snapshot(*TWO), RemoveWorkers("idle"), SETTINGS, NOW_S
-    )
+    held = book(Cluster(), snapshot(*TWO), Hold(Reason.AT_MINIMUM, "because"), SETTINGS, NOW_S)
+    shrunk = book(replace(CALM, hold_reason="because"), snapshot(*TWO), RemoveWorkers(), SETTINGS, NOW_S)
 
     assert held is not None
     assert held.value.hold_reason == "because"
@@ -127,9 +126,12 @@ def test_while_an_action_is_open_the_stamps_move_and_nothing_else() -> None:
 def test_a_decision_is_told_with_what_was_known() -> None:
     prices = Prices({Offering(zone, Market.SPOT, "m5.large"): 0.123456 for zone in "ab"})
     known = decision_event(
-        scaling_up(row(count=1)), snapshot(*TWO, pending=3, cpu=0.123456, prices=prices), Hold("x"), NOW_S
+        scaling_up(row(count=1)),
+        snapshot(*TWO, pending=3, cpu=0.123456, prices=prices),
+        Hold(Reason.AT_MINIMUM, "x"),
+        NOW_S,
     )
-    unknown = decision_event(Cluster(), snapshot(*TWO, cpu=None), RemoveWorkers("idle"), NOW_S)
+    unknown = decision_event(Cluster(), snapshot(*TWO, cpu=None), RemoveWorkers(), NOW_S)
 
     assert known.numbers == {
         "workers": 2,

@@ -6,6 +6,7 @@ from typing import Any
 from holdfast.adapters.aws.dynamodb import DynamoItems
 from holdfast.autoscaler.codec import CODEC
 from holdfast.autoscaler.decide import Hold, book, decide, is_idle
+from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster, ScaleDown, Status, Target
 from holdfast.autoscaler.scale_down.action import DRAIN_SLACK_S, proceed
 from holdfast.kernel import Event, Versioned, Write
@@ -22,7 +23,7 @@ def test_nobody_is_idle_while_pods_wait_however_little_there_is_to_do() -> None:
     waiting = snapshot(*THREE, cpu=0.1, pending=1)
     assert not is_idle(waiting, SETTINGS)
 
-    noted = book(Cluster(idle_since_s=LONG_AGO), waiting, Hold("x"), SETTINGS, NOW_S)
+    noted = book(Cluster(idle_since_s=LONG_AGO), waiting, Hold(Reason.AT_MINIMUM, "x"), SETTINGS, NOW_S)
 
     assert noted is not None
     assert noted.value.idle_since_s == 0

@@ -1,41 +1,47 @@
-"""Every kind of event that the autoscaler writes has words, and an unknown one is told all the same."""
+"""Every kind of event has words and a severity, and an unknown one is told all the same."""
 
 import ast
-import re
 from collections.abc import Iterator
 
-from holdfast.autoscaler.report.messages import BAD, COST, GOOD, GRAVE, QUIET, WORDS, figures, reason, told
-from holdfast.kernel import Event
+import pytest
+
+from holdfast.autoscaler.events import AutoscalerEvent
+from holdfast.autoscaler.report.messages import COST, figures, kinds_called, reason, severity, told
+from holdfast.kernel import Event, Severity
 from tests.tidy.repository import nodes, python, tree
 
-KIND = re.compile(r"[a-z]+([A-Z][a-z]+)*")
 
-
-def kinds_written() -> Iterator[str]:
-    """The first argument of each `Event(…)`; behind a variable, the transitions that its function names."""
+def kinds_in_text() -> Iterator[str]:
+    """Where a kind is written as a text of its own, outside the table."""
     for source in python("src/holdfast/autoscaler"):
-        for function in (each for each in nodes(tree(source)) if isinstance(each, ast.FunctionDef)):
-            for call in ast.walk(function):
-                if isinstance(call, ast.Call) and ast.unparse(call.func) == "Event":
-                    kind = call.args[0]
-                    if isinstance(kind, ast.Constant):
-                        yield str(kind.value)
-                    else:
-                        yield from _transitions(function)
+        for call in nodes(tree(source)):
+            if not isinstance(call, ast.Call) or ast.unparse(call.func) != "Event":
+                continue
+            if isinstance(call.args[0], ast.Constant):
+                yield f"{source.name}:{call.lineno}: {call.args[0].value!r}"
 
 
-def _transitions(function: ast.FunctionDef) -> Iterator[str]:
-    for each in ast.walk(function):
-        if isinstance(each, ast.Constant) and isinstance(each.value, str) and "Scale" in each.value:
-            yield each.value
+def test_every_kind_that_is_written_stands_in_the_table() -> None:
+    assert not list(kinds_in_text())
 
 
-def test_every_kind_that_is_written_has_words() -> None:
-    written = set(kinds_written())
+def test_no_two_kinds_are_told_in_the_same_words() -> None:
+    assert len({kind.told("i-1") for kind in AutoscalerEvent}) == len(AutoscalerEvent)
 
-    assert {"beginScaleUp", "completeScaleDown", "failScaleUp", "terminating", "decision"} <= written
-    assert {kind for kind in written if KIND.fullmatch(kind)} <= set(WORDS)
-    assert set(WORDS) >= GOOD | BAD | GRAVE | QUIET
+
+@pytest.mark.parametrize("kind", AutoscalerEvent)
+def test_a_kind_is_found_by_its_stored_name_and_by_the_words_that_are_printed(kind: AutoscalerEvent) -> None:
+    for words in (kind.value, kind.told("i-0123abc"), kind.sentence.replace("{about}", "")):
+        assert kinds_called(words) == {kind.value}, words
+
+
+def test_words_that_mean_no_kind_find_none() -> None:
+    assert kinds_called("condemmed") == frozenset()
+
+
+def test_an_event_of_a_newer_release_has_a_severity_too() -> None:
+    assert severity(Event("inventedTomorrow", 0.0)) is Severity.INFO
+    assert severity(Event("failScaleUp", 0.0)) is Severity.ERROR
 
 
 def test_the_transitions_of_the_seeds_have_words_of_their_own() -> None:

@@ -179,6 +179,7 @@ class DynamoItems(Generic[Record]):
             "about": event.about,
             "reason": event.reason,
             "numbers": dict(event.numbers),
+            **({"code": event.code} if event.code else {}),
         }
         if self._events_kept_s is not None:
             row["expiresEpoch"] = int(event.at_s) + self._events_kept_s
@@ -192,7 +193,8 @@ class DynamoItems(Generic[Record]):
 
 
 def _logged(subject: str, row: Mapping[str, Any]) -> Logged:
-    event = Event(row["kind"], float(row["atEpoch"]), row["about"], row["reason"], row["numbers"])
+    told = (row["about"], row["reason"], row["numbers"], row.get("code", ""))
+    event = Event(row["kind"], float(row["atEpoch"]), *told)
     return Logged(subject, row["version"], row["n"], row["commitId"], event)
 
 

@@ -94,10 +94,10 @@ class Database:
             newest_s = max(event.at_s for event in write.events)
             db.execute(FORGET, (collection, subject, FORGET_MAX, newest_s - EVENTS_KEPT_S))
         db.executemany(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (collection, subject, version, n, commit_id, e.at_s, e.kind, e.about, e.reason, _numbers(e))
-                for n, e in enumerate(write.events)
+                (collection, subject, version, n, commit_id, *_columns(event))
+                for n, event in enumerate(write.events)
             ],
         )
 
@@ -133,13 +133,15 @@ class Database:
 
     def events(self, collection: str, subject: str, after: int) -> Sequence[Logged]:
         found = self.rows(
-            "SELECT version, n, commit_id, kind, at_s, about, reason, numbers FROM events"
+            "SELECT version, n, commit_id, kind, at_s, about, reason, numbers, code FROM events"
             " WHERE collection = ? AND subject = ? AND version > ? ORDER BY version, n",
             collection, subject, after,
         )  # fmt: skip
         return [
-            Logged(subject, version, n, commit_id, Event(kind, at_s, about, reason, json.loads(numbers)))
-            for version, n, commit_id, kind, at_s, about, reason, numbers in found
+            Logged(
+                subject, version, n, commit_id, Event(kind, at_s, about, reason, json.loads(numbers), code)
+            )
+            for version, n, commit_id, kind, at_s, about, reason, numbers, code in found
         ]
 
 
@@ -156,8 +158,9 @@ FORGET_EVERY, FORGET_MAX = 50, 1_000
 WHOSE = "SELECT commit_id FROM events WHERE collection = ? AND subject = ? AND version = ? AND n = 0"
 
 
-def _numbers(event: Event) -> str:
-    return json.dumps(dict(event.numbers), allow_nan=False)
+def _columns(event: Event) -> tuple[object, ...]:
+    numbers = json.dumps(dict(event.numbers), allow_nan=False)
+    return event.at_s, event.kind, event.about, event.reason, numbers, event.code
 
 
 @contextmanager

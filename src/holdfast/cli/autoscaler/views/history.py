@@ -8,12 +8,19 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.autoscaler.record import Cluster
-from holdfast.autoscaler.report import messages
-from holdfast.autoscaler.report.messages import COST, figures, reason, told
+from holdfast.autoscaler.report.messages import COST, figures, reason, severity, told
 from holdfast.autoscaler.settings import Settings
 from holdfast.cli.render import QUIET, columns, dollars, facts
 from holdfast.cli.times import clock
-from holdfast.kernel import Event, Logged
+from holdfast.kernel import Event, Logged, Severity
+
+STYLES = {
+    Severity.DEBUG: QUIET,
+    Severity.INFO: "default",
+    Severity.SUCCESS: "green",
+    Severity.WARNING: "dark_orange",
+    Severity.ERROR: "bold red",
+}
 
 
 def screen(
@@ -54,9 +61,7 @@ def _days(shown: Sequence[Logged]) -> list[RenderableType]:
         table = columns("TIME", "WHAT", "WHY", fold=("WHAT", "WHY"))
         for logged in of_day:
             event = logged.event
-            table.add_row(
-                Text(clock(event.at_s)[11:], QUIET), Text(told(event), _style(event.kind)), _why(event)
-            )
+            table.add_row(Text(clock(event.at_s)[11:], QUIET), Text(told(event), _style(event)), _why(event))
         parts += [Text(day, "bold"), table]
     return parts
 
@@ -69,14 +74,8 @@ def _why(event: Event) -> Text:
     return text
 
 
-def _style(kind: str) -> str:
-    if kind in messages.GOOD:
-        return "green"
-    if kind in messages.BAD:
-        return "bold red"
-    if kind in messages.GRAVE:
-        return "dark_orange"
-    return QUIET if kind in messages.QUIET else "default"
+def _style(event: Event) -> str:
+    return STYLES[severity(event)]
 
 
 def _foot(shown: Sequence[Logged], hidden: int) -> list[RenderableType]:

@@ -1,0 +1,35 @@
+"""Why the fleet is changed or left alone, as stable codes.
+
+A code is stored, compared and alerted on; the words beside it are for people and may hold figures that change
+with every tick.  Only a change of code is written to the record.
+"""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    # Why workers are added.
+    BELOW_FLOOR = "BelowFloor"
+    PODS_PENDING = "PodsPending"
+    WORKERS_BUSY = "WorkersBusy"
+    # Why workers are removed.
+    WORKERS_IDLE = "WorkersIdle"
+    # Why no worker is added, though one is wanted.
+    PENDING_TOO_SHORT = "PendingTooShort"
+    CAPACITY_ON_ITS_WAY = "CapacityOnItsWay"
+    SCALE_UP_COOLING_DOWN = "ScaleUpCoolingDown"
+    AT_MAXIMUM = "AtMaximum"
+    BACKING_OFF = "BackingOff"
+    NOWHERE_TO_LAUNCH = "NowhereToLaunch"
+    # Why no worker is removed.
+    LOAD_UNKNOWN = "LoadUnknown"
+    NEITHER_BUSY_NOR_IDLE = "NeitherBusyNorIdle"
+    IDLE_TOO_SHORT = "IdleTooShort"
+    TROUBLE = "Trouble"
+    INTERRUPTED_FIRST = "InterruptedFirst"
+    SCALE_DOWN_COOLING_DOWN = "ScaleDownCoolingDown"
+    AT_MINIMUM = "AtMinimum"
+    NO_WORKER_MAY_LEAVE = "NoWorkerMayLeave"
+    # Why nothing is begun at all.
+    PAUSED = "Paused"
+    OBSERVING = "Observing"
