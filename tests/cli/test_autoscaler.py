@@ -287,7 +287,7 @@ def test_sweep_removes_what_nobody_owns(shell: Shell) -> None:
 def test_history_tells_every_kind_in_words_with_its_numbers(shell: Shell) -> None:
     now = time.time()
     shell.write(
-        Cluster(worker_count=3, hold_reason="idle: the fleet has its least size"),
+        Cluster(worker_count=3, hold_reason="idle: the fleet has its minimum size"),
         Event("decision", now - 9_000, "scale-up", "pods are pending", {"cpu": 0.71, "usdPerHour": 0.0375}),
         Event("beginScaleUp", now - 50, "1-req", "pods are pending", {"requested": 2}),
         Event("lockTaken", now - 50, "req"),
@@ -300,7 +300,7 @@ def test_history_tells_every_kind_in_words_with_its_numbers(shell: Shell) -> Non
     assert "cpu 71%, $0.0375 an hour" in done.output
     assert "scale-up begins" in done.output
     assert "inventedTomorrow i-7" in done.output
-    assert "idle: the fleet has its least size" in done.output
+    assert "idle: the fleet has its minimum size" in done.output
     assert "cost     $0.0375 an hour" in done.output
     assert "is at work" not in done.output
 

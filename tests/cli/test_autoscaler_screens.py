@@ -97,7 +97,7 @@ def test_history_is_one_screen_unless_more_is_asked_for(shell: Shell) -> None:
     whole, asked = shell("history").stdout, shell("history", "--limit", "60").stdout
 
     assert len(whole.splitlines()) <= 45
-    assert "i-1 is kept" in whole
+    assert "i-1 stays in service" in whole
     assert "older ones are not shown: raise --limit" in whole
     assert len(asked.splitlines()) > 100
     assert len(shell.json("history")) == 30

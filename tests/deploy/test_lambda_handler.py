@@ -128,7 +128,8 @@ def test_a_schedule_is_one_tick_under_the_name_of_the_invocation() -> None:
     function = Function(Stub(TickResult(TickOutcome.IDLE, "nothing is wanted", steps=("a step",))))
     answer = function(SCHEDULED, aws_request_id="r-7")
     assert function.stub.calls == [("r-7", 1_000.0 + 300 - 20, ())]
-    assert answer == {"outcome": "idle", "why": "nothing is wanted", "steps": ["a step"], "problems": []}
+    said = {"outcome": "idle", "why": "nothing is wanted", "code": ""}
+    assert answer == {**said, "steps": ["a step"], "problems": []}
 
 
 @pytest.mark.parametrize(("remaining_s", "margin"), [(300, 20), (80, 20), (40, 10), (3, 0.75)])
@@ -277,7 +278,7 @@ def test_a_schedule_puts_nothing() -> None:
 
 
 def test_notices_of_a_tick_that_worked_are_not_put_twice() -> None:
-    for outcome in ("idle", "waiting", "out of time", "left to r-2"):
+    for outcome in ("idle", "waiting", "out of time", "left to another"):
         stub = Stub(TickResult(TickOutcome(outcome)))
         Function(stub)(event())
         assert stub.kept == []

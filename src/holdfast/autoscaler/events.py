@@ -12,7 +12,7 @@ WARNING, ERROR = Severity.WARNING, Severity.ERROR
 
 class AutoscalerEvent(EventKind):
     # What was decided, and what a tick noticed beside.
-    DECISION = "decision", "decided to {about}", DEBUG
+    DECISION = "decision", "decided: {about}", DEBUG
     CONDITION_CHANGED = "conditionChanged", "condition changed", DEBUG
     # A scale-up, from intent to end.
     BEGIN_SCALE_UP = "beginScaleUp", "scale-up begins", INFO

@@ -149,7 +149,7 @@ class OnSqlite:
 
     def plant_event(self, version: int) -> None:
         self.sql(
-            "INSERT INTO events VALUES (?, ?, ?, 0, 'somebody', 0, 'planted', '', '', '{}')",
+            "INSERT INTO events VALUES (?, ?, ?, 0, 'somebody', 0, 'planted', '', '', '{}', '')",
             self.collection, self.subject, version,
         )  # fmt: skip
 

@@ -26,7 +26,8 @@ from tests.variants import broken
 BEFORE = Path(__file__).parent / "files" / "before_migrations.sql"
 WRITTEN_S = 1_767_225_600
 TABLES = ("records", "events", "agents", "instances", "notices")
-FIRST = (1, "0001_records_groups_events_notices")
+KNOWN = [(each.number, each.name) for each in migrations()]
+NEXT = len(KNOWN) + 1
 
 
 @pytest.fixture
@@ -69,8 +70,10 @@ def test_a_file_from_before_migrations_keeps_every_row_and_is_marked(old: Path) 
 
     opened(old).close()
 
-    assert content(old) == before
-    assert numbers(old) == [FIRST]
+    after = content(old)
+    assert {row[-1] for row in after["events"]} == {""}, "what has come since has its default"
+    assert {**after, "events": [row[:-1] for row in after["events"]]} == before
+    assert numbers(old) == KNOWN
 
 
 def test_every_store_reads_what_was_written_before_migrations(old: Path) -> None:
@@ -119,7 +122,7 @@ def test_a_new_file_has_the_tables_of_an_old_one(old: Path, tmp_path: Path) -> N
         for path in (new, old)
     ]
     assert shapes[0] == shapes[1]
-    assert numbers(new) == [FIRST]
+    assert numbers(new) == KNOWN
 
 
 def test_a_second_open_changes_nothing(old: Path) -> None:
@@ -159,7 +162,7 @@ def test_processes_that_open_it_at_once_migrate_it_once(old: Path, find: Callabl
     said = [racer.communicate(timeout=60)[1] for racer in racers]
 
     assert [racer.returncode for racer in racers] == [0, 0, 0], said
-    assert numbers(path) == [FIRST]
+    assert numbers(path) == KNOWN
 
 
 def test_a_process_that_looked_too_early_applies_nothing_twice(
@@ -188,30 +191,30 @@ def test_a_file_of_a_newer_release_is_refused_by_name_and_untouched(tmp_path: Pa
         opened(path)
 
     assert str(refused.value).startswith(
-        f"{path}: its schema has number 99, and this release knows 1 at most"
+        f"{path}: its schema has number 99, and this release knows {len(KNOWN)} at most"
     )
     assert path.read_bytes() == before
     assert sorted(each.name for each in tmp_path.iterdir()) == ["new.db"]
 
 
 def test_a_migration_that_fails_half_way_leaves_nothing_behind(tmp_path: Path) -> None:
-    wrong = Migration(2, "0002_wrong", "CREATE TABLE half (a);\nCREATE TABLE half (a);\n")
+    wrong = Migration(NEXT, f"{NEXT:04d}_wrong", "CREATE TABLE half (a);\nCREATE TABLE half (a);\n")
     path = made(tmp_path)
     with closing(opened(path)) as database, pytest.raises(Busy, match="half already exists"):
         migrate.migrate(database, [*migrations(), wrong])
 
-    assert numbers(path) == [FIRST]
+    assert numbers(path) == KNOWN
     assert asked(path, "SELECT name FROM sqlite_schema WHERE name = 'half'") == []
 
 
 def test_only_what_is_missing_is_applied(tmp_path: Path) -> None:
-    second = Migration(2, "0002_more", "CREATE TABLE more (a);\nINSERT INTO more VALUES (1);\n")
+    more = Migration(NEXT, f"{NEXT:04d}_more", "CREATE TABLE more (a);\nINSERT INTO more VALUES (1);\n")
     path = made(tmp_path)
     with closing(opened(path)) as database:
         for _ in range(2):
-            migrate.migrate(database, [*migrations(), second])
+            migrate.migrate(database, [*migrations(), more])
 
-    assert numbers(path) == [FIRST, (2, "0002_more")]
+    assert numbers(path) == [*KNOWN, (NEXT, more.name)]
     assert asked(path, "SELECT a FROM more") == [(1,)]
 
 

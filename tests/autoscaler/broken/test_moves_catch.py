@@ -52,7 +52,9 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "S-A8: a scale-up is closed, and neither completes nor fails": (
         {
             "scale_up": {
-                'kind = "completeScaleUp" if succeeded else "failScaleUp"': 'kind = "conditionChanged"'
+                "kind = AutoscalerEvent.COMPLETE_SCALE_UP if succeeded else AutoscalerEvent.FAIL_SCALE_UP": (
+                    "kind = AutoscalerEvent.CONDITION_CHANGED"
+                )
             }
         },
         SCALES_UP,
@@ -125,8 +127,8 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "S-A8: a target has left, and no progress is told": (
         {
             "sweep": {
-                'events.append(Event("terminated", now_s, about=one': (
-                    'events.append(Event("reclaimed", now_s, about=one'
+                "events.append(Event(AutoscalerEvent.TERMINATED, now_s, about=one": (
+                    "events.append(Event(AutoscalerEvent.RECLAIMED, now_s, about=one"
                 )
             }
         },
@@ -214,9 +216,7 @@ def test_who_is_condemned_already_is_not_condemned_again_by_its_notice() -> None
     cluster = Cluster(interrupted=(interrupted,), condemned=(Condemned("i-9", "1-up", "did not join", at_s),))
     seen = snapshot(*TWO, booting("i-9", state=State.STOPPED))
     twice = {
-        "interruption": {
-            ' == "terminating" and not cluster.is_condemned(affected.instance_id)': ' == "terminating"'
-        }
+        "interruption": {"TERMINATING and not cluster.is_condemned(affected.instance_id)": "TERMINATING"}
     }
 
     assert written_over(cluster, autoscaler_without({}), seen) == []

@@ -141,10 +141,10 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
     "A1: capacity is asked for before it is intended": (
         {
             "workflow": {
-                "            return _told(begun, cluster, snapshot, decision, now_s)\n        else:": (
-                    "            up = begun.value.scale_up\n"
-                    "            return Do(tuple(LaunchInstances(up.action_id, r) for r in up.launches))\n"
-                    "        else:"
+                "        return _told(begun, cluster, snapshot, decision, now_s)\n    return begun or": (
+                    "        up = begun.value.scale_up\n"
+                    "        return Do(tuple(LaunchInstances(up.action_id, r) for r in up.launches))\n"
+                    "    return begun or"
                 )
             }
         },

@@ -182,8 +182,10 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "L-A4: below the floor, scale-up cools down first": (
         {
             "decide": {
-                'return _unless_backing_off(AddWorkers(missing, "below the floor"), cluster, now_s)': (
-                    'return _within_bounds(AddWorkers(missing, "below"), cluster, snapshot, settings, now_s)'
+                'return _unless_backing_off(AddWorkers(missing, Reason.BELOW_FLOOR, "below the floor"),': (
+                    "return (lambda wanted, cluster, now_s:"
+                    " _within_bounds(wanted, cluster, snapshot, settings, now_s))"
+                    '(AddWorkers(missing, Reason.BELOW_FLOOR, "below"),'
                 )
             }
         },

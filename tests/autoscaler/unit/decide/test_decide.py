@@ -46,10 +46,10 @@ def test_idle_long_enough_it_scales_down() -> None:
         (snapshot(*THREE, cpu=0.3), CALM, "neither busy nor idle"),
         (snapshot(*THREE, cpu=None), CALM, "not known: no data"),
         (snapshot(*THREE, cpu=0.1, load=Load(0.1, peak=0.6)), CALM, "neither busy nor idle"),
-        (snapshot(*THREE, cpu=0.1), replace(CALM, idle_since_s=int(NOW_S) - 599), "less than 600 s"),
-        (snapshot(*THREE, cpu=0.1), replace(CALM, idle_since_s=0), "less than 600 s"),
+        (snapshot(*THREE, cpu=0.1), replace(CALM, idle_since_s=int(NOW_S) - 599), "s of 600 s"),
+        (snapshot(*THREE, cpu=0.1), replace(CALM, idle_since_s=0), "s of 600 s"),
         (snapshot(*THREE, cpu=0.1), replace(CALM, last_scale_s=int(NOW_S) - 599), "cooling down"),
-        (snapshot(*TWO, cpu=0.1), CALM, "least size"),
+        (snapshot(*TWO, cpu=0.1), CALM, "minimum size"),
         (snapshot(*THREE, cpu=0.1, troubles=("half of them are not ready",)), CALM, "half of them"),
         (
             snapshot(*THREE, cpu=0.1),
@@ -73,32 +73,30 @@ def test_workers_that_only_a_listing_remembers_do_not_count_for_a_scale_down() -
     interrupted = replace(CALM, interrupted=(Interrupted("i-3", NoticeKind.INTERRUPTION, 1, 2, "a"),))
 
     for cluster in (gone, condemned, interrupted):
-        assert "least size" in hold(snapshot(*THREE, cpu=0.1), cluster)
+        assert "minimum size" in hold(snapshot(*THREE, cpu=0.1), cluster)
 
 
 def test_nodes_that_take_no_pods_are_no_floor() -> None:
     for third in (worker("i-3", ready=False), worker("i-3", joining=True), booting("i-3")):
-        assert "least size" in hold(snapshot(*TWO, third, cpu=0.1))
+        assert "minimum size" in hold(snapshot(*TWO, third, cpu=0.1))
 
 
 def test_it_scales_up_for_pods_that_have_waited_long_enough_and_by_no_more_than_a_batch() -> None:
     assert scaled_up(snapshot(*TWO, pending=1)) == 1
     assert scaled_up(snapshot(*TWO, pending=9)) == SETTINGS.max_batch_up
-    assert "less than 180 s" in hold(
-        snapshot(*TWO, pending=9), replace(CALM, pending_since_s=int(NOW_S) - 179)
-    )
+    assert "s of 180 s" in hold(snapshot(*TWO, pending=9), replace(CALM, pending_since_s=int(NOW_S) - 179))
 
 
 def test_pods_that_no_template_could_run_are_no_reason_to_scale_up() -> None:
     unsatisfiable = snapshot(*TWO, cpu=0.1, unsatisfiable=("shop/giant: needs 64 CPUs",))
 
-    assert "least size" in hold(unsatisfiable)
+    assert "minimum size" in hold(unsatisfiable)
 
 
 def test_what_is_on_its_way_is_not_asked_for_again() -> None:
-    assert "on its way" in hold(snapshot(*TWO, booting("i-9"), pending=1))
+    assert "on their way" in hold(snapshot(*TWO, booting("i-9"), pending=1))
     unlisted = replace(CALM, recent=(Recent("i-9", "default", "a", int(NOW_S)),))
-    assert "on its way" in hold(snapshot(*TWO, pending=1), unlisted)
+    assert "on their way" in hold(snapshot(*TWO, pending=1), unlisted)
 
 
 def test_a_broken_node_is_not_on_its_way() -> None:
@@ -119,11 +117,11 @@ def test_scale_up_cools_down_after_scale_up_and_not_after_a_scale_down() -> None
 
 def test_it_never_scales_up_beyond_its_greatest_size() -> None:
     assert scaled_up(snapshot(*TWO, pending=9), max_workers=3, max_batch_up=9) == 1
-    assert "greatest size" in hold(snapshot(*TWO, pending=9), max_workers=2)
+    assert "maximum size" in hold(snapshot(*TWO, pending=9), max_workers=2)
     lagging = replace(CALM, recent=(Recent("i-9", "default", "a", int(NOW_S)),))
-    assert "greatest size" in hold(snapshot(*TWO, pending=9), lagging, max_workers=3)
+    assert "maximum size" in hold(snapshot(*TWO, pending=9), lagging, max_workers=3)
     pools = (Pool(max_workers=2),)
-    assert "greatest size" in hold(snapshot(*TWO, pending=9), pools=pools)
+    assert "maximum size" in hold(snapshot(*TWO, pending=9), pools=pools)
 
 
 def test_the_interrupted_do_not_count_toward_the_greatest_size() -> None:
@@ -187,7 +185,7 @@ def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
     unstamped = replace(CALM, pending_since_s=0)
     seen = snapshot(*TWO, pending=1)
 
-    assert "less than 180 s" in hold(seen, unstamped)
+    assert "s of 180 s" in hold(seen, unstamped)
     write = book(unstamped, seen, Hold(Reason.AT_MINIMUM, "x"), SETTINGS, NOW_S)
     assert write is not None
     assert write.value.pending_since_s == int(NOW_S)
@@ -196,6 +194,6 @@ def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
 def test_nothing_begins_to_leave_before_it_is_decided_who_replaces_the_interrupted() -> None:
     affected = Interrupted("i-4", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)
 
-    assert "takes workers back" in hold(snapshot(*THREE, cpu=0.1), replace(CALM, interrupted=(affected,)))
+    assert "takes others back" in hold(snapshot(*THREE, cpu=0.1), replace(CALM, interrupted=(affected,)))
     answered = replace(CALM, interrupted=(replace(affected, replacement="unneeded"),))
     assert isinstance(decided(snapshot(*THREE, cpu=0.1), answered), RemoveWorkers)

@@ -73,7 +73,7 @@ def test_one_batch_is_shared_by_all_pools() -> None:
 
 
 def test_a_pool_that_was_taken_out_of_the_settings_does_not_scale_up() -> None:
-    assert "greatest size" in hold(wanting(Need("old", 1)))
+    assert "maximum size" in hold(wanting(Need("old", 1)))
     assert scaled_up(wanting(Need("old", 1), Need("default", 1))) == 1
 
 
@@ -141,7 +141,7 @@ def test_a_decision_is_told_with_what_was_known() -> None:
         "cpu": 0.1235,
         "usdPerHour": 0.2469,
     }
-    assert (unknown.about, unknown.reason) == ("scale-down", "idle")
+    assert (unknown.about, unknown.reason) == ("scale-down", "the workers are idle")
     assert unknown.numbers == {"workers": 2, "size": 2, "pending": 0, "unsatisfiable": 0}
 
 

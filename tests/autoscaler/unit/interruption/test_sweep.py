@@ -24,7 +24,7 @@ from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, booting, snapshot, 
 FLOW = workflow(SETTINGS)
 AT_S = int(NOW_S)
 TWO = (worker("i-1"), worker("i-2", "b"))
-SEATED = Cluster(worker_count=2, hold_reason="the workers are neither busy nor idle")
+SEATED = Cluster(worker_count=2, hold_code="NeitherBusyNorIdle")
 
 
 def told(cluster: Cluster, seen: Snapshot, now_s: float = NOW_S) -> tuple[Cluster, list[str]]:

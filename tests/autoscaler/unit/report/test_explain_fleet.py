@@ -43,7 +43,7 @@ def misses(look: Listings, cluster: Cluster = IDLE_LONG, **said: Any) -> list[st
 def test_an_idle_fleet_scales_down_and_nothing_is_missing() -> None:
     fleet = told(idle(), IDLE_LONG).fleet
 
-    assert (fleet.decision, fleet.why) == ("scale-down", "idle")
+    assert (fleet.decision, fleet.why) == ("scale-down", "the workers are idle")
     assert all(each.holds for each in fleet.scales_down_only_if)
     assert all(each.holds for each in fleet.bars_to_scale_up)
     assert not any(each.holds for each in fleet.reasons_to_scale_up)

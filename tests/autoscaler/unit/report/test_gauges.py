@@ -86,6 +86,7 @@ def test_the_rest_of_the_record_and_of_the_look_becomes_figures() -> None:
         lock=Lock("req-1", NOW + 60),
         last_scale_s=int(NOW) - 90,
         spent=(Spent("a", int(NOW) - 10, 3), Spent("b", int(NOW) - 3_601, 5)),
+        hold_code="LoadUnknown",
         hold_reason="the load is not known: no answer from 10.0.0.1",
         paused_until_s=int(NOW) + 5,
         scale_down=ScaleDown("a", int(NOW) - 30, (Target("i-1"),)),
@@ -97,7 +98,7 @@ def test_the_rest_of_the_record_and_of_the_look_becomes_figures() -> None:
     assert one("holdfast_paused", cluster, snapshot) == 1
     assert one("holdfast_seconds_since_last_scale", cluster, snapshot) == 90
     assert one("holdfast_launches_last_hour", cluster, snapshot) == 3
-    assert one("holdfast_hold", cluster, snapshot, reason="the load is not known") == 1
+    assert one("holdfast_hold", cluster, snapshot, reason="LoadUnknown") == 1
     assert one("holdfast_scaling_in_progress", cluster, snapshot, direction="down") == 1
     assert one("holdfast_scaling_in_progress", cluster, snapshot, direction="up") == 0
     assert one("holdfast_action_seconds", cluster, snapshot, direction="down") == 30
@@ -116,7 +117,7 @@ def test_what_is_not_known_is_left_out_and_not_zero() -> None:
 
 
 def test_names_have_one_meaning_and_one_set_of_labels() -> None:
-    cluster = Cluster(hold_reason="idle", last_scale_s=1)
+    cluster = Cluster(hold_code="AtMinimum", last_scale_s=1)
     snapshot = Snapshot(owner="me", workers=(worker(1), worker(2, "b")), load=Load(0.1))
     means: dict[str, tuple[str, frozenset[str]]] = {}
 

@@ -14,7 +14,7 @@ from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, snapshot, worker
 TTL_S = 300.0
 AT_S = int(NOW_S)
 THREE = (worker("i-1"), worker("i-2", "b"), worker("i-3"))
-SEATED = Cluster(worker_count=3, hold_reason="the workers are neither busy nor idle")
+SEATED = Cluster(worker_count=3, hold_code="NeitherBusyNorIdle")
 DUE = replace(SEATED, condemned=(Condemned("i-9", "1-a", "surplus", AT_S),))
 """A termination is due, and nobody hurries."""
 TO_BE_RECLAIMED = replace(

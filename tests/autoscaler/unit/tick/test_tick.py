@@ -212,7 +212,7 @@ def test_who_brings_a_notice_leaves_it_to_whoever_is_at_work() -> None:
 
     result = bench.tick(60, NOTICE)
 
-    assert result.outcome == "left to other"
+    assert result.outcome == "left to another"
     assert list(bench.inbox.notices) == [NOTICE.key]
     assert bench.record.lock.owner == "other", "and takes nobody's lock away"
 
@@ -220,7 +220,7 @@ def test_who_brings_a_notice_leaves_it_to_whoever_is_at_work() -> None:
 def test_the_lock_of_a_holder_that_died_does_not_cost_a_notice_its_time() -> None:
     bench = Bench(SmallWorld.of(3), Cluster(lock=Lock("other", NOW_S + TTL_S - 31)))
 
-    assert bench.tick(60, NOTICE).outcome != "left to other"
+    assert bench.tick(60, NOTICE).outcome != "left to another"
     assert bench.record.interrupted != ()
 
 
@@ -228,7 +228,7 @@ def test_who_cannot_take_the_lock_in_a_race_leaves_the_notice_to_the_others() ->
     bench = Bench(SmallWorld.of(3))
     bench.store.commit_troubles = [Conflict("another was faster")] * TROUBLES_MAX
 
-    assert bench.tick(60, NOTICE).outcome == "left to others"
+    assert bench.tick(60, NOTICE).outcome == "left to another"
     assert list(bench.inbox.notices) == [NOTICE.key]
 
 
