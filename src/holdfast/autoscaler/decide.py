@@ -3,7 +3,7 @@
 Rule 1: no data is not zero.  What could not be measured holds, with the reason.
 Rule 2: below the floor the fleet scales up without any cool-down.  Only the back-off after failed
         scale-ups delays that, because a launch storm repairs nothing.
-Rule 3: pods that no template of ours could run are nobody's reason to scale up.
+Rule 3: pods that no template of ours could run are no reason to scale up.
 Rule 4: an operator who pauses stops what would begin, never what repairs.
 """
 
@@ -149,7 +149,7 @@ def _scaling_down(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_
 
 
 def is_idle(snapshot: Snapshot, settings: Settings) -> bool:
-    """Little load now and over the whole window, and nobody waits for room."""
+    """Little load now and over the whole window, and no pod waits for room."""
     load = snapshot.load
     if load.cpu is None or snapshot.pending:
         return False
@@ -184,7 +184,7 @@ def book(
 
 
 def stamp(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
-    """While an action is open only the stamps move: whoever waits for room waits from now on."""
+    """While an action is open only the since-stamps move: pods that wait for room wait from now on."""
     noted = replace(
         cluster,
         pending_since_s=_stamp(cluster.pending_since_s, snapshot.pending > 0, now_s),

@@ -2,7 +2,7 @@
 
 What to do is decided elsewhere; here is how, one short round at a time.  A round reads the node
 anew, so that it acts on what is there now.  Evictions stop by themselves when the record was
-read too long ago: somebody who slept must not go on draining for an action that has ended.
+read too long ago: a process that slept must not go on draining for an action that has ended.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +66,7 @@ def one_after_the_other(calls: Sequence[Callable[[], Outcome]]) -> Sequence[Outc
 
 @dataclass
 class Executor:
-    """DriverPorts on one cluster and its cloud, during one tick."""
+    """Performs effects on one cluster and its cloud, during one tick."""
 
     settings: Settings
     cloud: Cloud
@@ -113,7 +113,7 @@ class Executor:
         except (Conflict, Busy, Unknown) as outcome:
             return outcome
         except HoldfastError as refusal:
-            # Not allowed, or makes no sense: the other effects go on, and somebody is told.
+            # Not allowed, or makes no sense: the other effects go on, and the operator is told.
             self.problems.append(str(refusal))
             return Busy(str(refusal))
 
@@ -158,7 +158,7 @@ class Executor:
         return act(node) if node is not None else None
 
     def _cordon(self, node: KubeNode, action_id: str) -> bool:
-        """Whether it had to be changed.  A cordon that is there already is somebody's, and stays."""
+        """Whether it had to be changed.  A cordon that is there already has another owner, and stays."""
         owners = cordon_owners(node)
         if action_id in owners and node.spec.unschedulable:
             return False

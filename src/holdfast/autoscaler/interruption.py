@@ -1,6 +1,6 @@
 """Machines that the cloud takes back: note, replace, drain against the deadline, forget.
 
-Rule 1: whoever comes folds *all* waiting notices into the record, in one commit.  So no two
+Rule 1: every tick folds *all* waiting notices into the record, in one commit.  So no two
         notices race, and a duplicate changes nothing, however late it comes.
 Rule 2: no notice waits for a running action.  A scale-up is extended; a scale-down ends, because
         what the cloud takes may be the very surplus it was for.
@@ -8,7 +8,7 @@ Rule 3: the replacement is decided in the record, once for each interrupted mach
         fleet still needs it.  Launching comes first, draining runs beside it.
 Rule 4: a rebalance recommendation is a hint: replace and cordon, but drain only when the
         replacement is ready.  Without a replacement, the hint is let go.
-Rule 5: only machines of this cluster.  A notice for anybody else's is dropped, and nothing is touched.
+Rule 5: only machines of this cluster.  A notice for any other is dropped, and nothing is touched.
 """
 
 from collections import Counter
@@ -96,7 +96,7 @@ def _is_news(
         # Older than what we remember: it may be one that we removed ourselves.
         return False
     if cluster.is_condemned(notice.instance_id):
-        return False  # it leaves anyway, and nobody waits for it
+        return False  # it leaves anyway, and no action waits for it
     return affected is None or _certainty(notice.kind) > _certainty(affected.kind)
 
 

@@ -1,6 +1,6 @@
 """The lock around the whole: it keeps invocations from doing the same work at once.
 
-For lock, never for safety: every test of interleavings runs without it.
+Advisory, never for safety: every test of interleavings runs without it.
 """
 
 from dataclasses import replace
@@ -58,7 +58,7 @@ def _taken_with(
 
 
 def is_held(cluster: Cluster, owner: str, now_s: float, *, ttl_s: float, urgent: bool) -> bool:
-    """Whether somebody else is at work."""
+    """Whether another tick is at work."""
     lock = cluster.lock
     counts_until_s = min(lock.until_s, lock.until_s - ttl_s + URGENT_S) if urgent else lock.until_s
     return bool(lock.owner) and lock.owner != owner and now_s < counts_until_s

@@ -27,7 +27,7 @@ class Drain:
     instance_id: str
     action_id: str
     deadline_s: int = 0
-    """The machine dies then, whatever we do: nothing blocks, and grace is clamped.  0: nobody hurries."""
+    """The machine dies then, whatever we do: nothing blocks, and grace is clamped.  0: no deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class DeleteNode:
 
 @dataclass(frozen=True, slots=True)
 class ForgetNotices:
-    """Take notices that the record names, or that concern nobody, out of the inbox.
+    """Take notices that the record names, or that concern no machine of ours, out of the inbox.
 
     Twice is once.  Fence (d): a copy that arrives later is folded in again and changes nothing.
     """
@@ -117,7 +117,7 @@ class PrepareTemplate:
     """Make the launch template version that a pool's settings describe.
 
     Twice is once.  Fence (a): the digest is both client token and description.  A late
-    one makes a version that nobody refers to.
+    one makes a version that no launch refers to.
     """
 
     pool: str
@@ -150,7 +150,7 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How busy the workers are.  `cpu` None: nobody knows, and `problem` says why."""
+    """How busy the workers are.  `cpu` None: it is not known, and `problem` says why."""
 
     cpu: float | None
     peak: float | None = None
@@ -164,7 +164,7 @@ class ClusterStore(Repository[Cluster], Protocol):
 
 
 class Inbox(Protocol):
-    """Where notices wait until somebody folds them into the record."""
+    """Where notices wait until a tick folds them into the record."""
 
     def put(self, notices: Sequence[Notice]) -> None:
         """Keep each, if none with its key is there.  Twice is once.  Raises Busy or Unknown."""
@@ -284,8 +284,8 @@ class Metrics(Protocol):
 
 class ReadinessCheck(Protocol):
     def ready_nodes(self) -> frozenset[str]:
-        """The names of the nodes that somebody other than the API calls Ready.
+        """The names of the nodes that a source other than the API calls Ready.
 
-        Repeatable.  Raises Busy where that cannot be said: nobody is unready because nobody answers.
+        Repeatable.  Raises Busy where that cannot be said: a source without an answer makes no node unready.
         """
         ...

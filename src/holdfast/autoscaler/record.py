@@ -97,7 +97,7 @@ class Launch:
     bound: bool = False
     """Only this zone helps: the pods that wait are bound to it."""
     extended: bool = False
-    """Nobody came in time to open its nodes, though they were ready: their time began anew, once."""
+    """No tick came in time to open its nodes, though they were ready: their time began anew, once."""
 
     @property
     def offering(self) -> Offering:

@@ -1,4 +1,4 @@
-"""What nobody remembers: surplus machines, nodes without a machine, cordons without an action.
+"""The sweep: surplus machines, nodes without a machine, cordons without an action.
 
 Rule 1: only machines that carry an action id of this cluster may be removed.  Others are
         counted, never touched; an empty record adopts what it finds.

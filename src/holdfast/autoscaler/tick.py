@@ -107,7 +107,7 @@ class Autoscaler:
         turn = _Turn(self, owner, until_s, told)
         try:
             if notices:
-                # Kept before anything else: from here on, whoever comes will find them.
+                # Kept before anything else: from here on, every tick will find them.
                 self.inbox.put(notices)
                 holder = turn.take_lock()
                 if holder:
@@ -117,7 +117,7 @@ class Autoscaler:
             while True:
                 result = turn.run()
                 turn.release_lock()
-                # Whoever put a notice while we held the lock has left it to us.
+                # A tick that put a notice while we held the lock has left it to us.
                 if result.outcome not in (TickOutcome.IDLE, TickOutcome.WAITING) or not self._news(turn):
                     return result
         except (Busy, Unknown, Conflict) as error:
@@ -168,7 +168,7 @@ class Autoscaler:
         return build(self.look(owner))
 
     def _confirmed_ready(self, nodes: Sequence[KubeNode], troubles: list[str]) -> frozenset[str] | None:
-        """Asked only while somebody joins.  Without an answer a machine must not be ended as late."""
+        """Asked only while a node joins.  Without an answer a machine must not be ended as late."""
         if self.readiness_check is None or not any(map(is_joining, nodes)):
             return None
         try:
@@ -243,7 +243,7 @@ class _Turn:
                 rounds = 1 if self._commits > told else rounds + 1
                 if self._commits == told or _drains(ahead):
                     self._rest(_pause_s(ahead, self._auto.settings.after_cordon_s, rounds))
-        # Time that was spent on calls that fail is no work: somebody must hear of it.
+        # Time that was spent on calls that fail is no work: the operator must hear of it.
         if trouble:
             return self.ended(TickOutcome.BUSY, trouble)
         return self.ended(TickOutcome.OUT_OF_TIME, "the next tick goes on")
@@ -296,7 +296,7 @@ class _Turn:
         return TickResult(outcome, why, code, tuple(self._steps), retry_at_s, problems, *seen)
 
     def _read(self) -> Versioned[Cluster]:
-        asked_s = self._auto.clock.now_s()  # before: whoever sleeps over the answer has an old record
+        asked_s = self._auto.clock.now_s()  # before: a process that sleeps over the answer has an old record
         found = self._auto.store.read(SUBJECT)
         self._executor.read_s = asked_s
         self._known = found.value

@@ -1,7 +1,7 @@
-"""The whole autoscaler as one step: every concern says what it wants, and nobody starves.
+"""The whole autoscaler as one step: every concern says what it wants, and none starves.
 
 A write of any concern comes first, in the order below; each changes the record for good, so
-there is always an end of them.  If nobody has anything to write, all effects that are due are
+there is always an end of them.  If no concern has anything to write, all effects that are due are
 performed side by side: an effect that fails again and again holds up no other.
 """
 
@@ -66,7 +66,7 @@ def step(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
             return wish
         due += wish
     if due:
-        # Capacity takes longest to come, so nobody waits for a drain before it is asked for.
+        # Capacity takes longest to come, so it is asked for before any drain.
         return Do(tuple(sorted(dict.fromkeys(due), key=lambda each: not isinstance(each, LaunchInstances))))
     if cluster.scaling_in_progress or cluster.interrupted or cluster.condemned:
         return Wait(now_s + NEXT_LOOK_S, _waiting_for(cluster))
@@ -249,7 +249,7 @@ def _observed(decision: Decision) -> Decision:
 def _recalled(cluster: Cluster, settings: Settings, now_s: float) -> Cluster:
     """The record without what need not be remembered any longer; the next write drops it for good.
 
-    Before a step, not after it: what has run out must not be waited for until somebody writes.
+    Before a step, not after it: what has run out must not be waited for until the next write.
     """
     return replace(
         cluster,

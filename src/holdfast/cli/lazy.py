@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 AS_JSON = "holdfast.as_json"
-"""In a context's `meta`: whether somebody asked for JSON, whatever else they asked for."""
+"""In a context's `meta`: whether JSON was asked for, whatever else they asked for."""
 
 UNWRITABLE: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """What a reader that has left, or a full disk, does to the output."""

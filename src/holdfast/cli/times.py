@@ -17,7 +17,7 @@ FAR_S = 10 * 365 * 86_400
 
 
 class Seconds(click.FloatRange):
-    """So many seconds.  `nan` lies in every range, for whoever only compares."""
+    """So many seconds.  `nan` lies in every range, if one only compares."""
 
     name = "seconds"
 

@@ -236,7 +236,7 @@ FINISHED = frozenset({"Succeeded", "Failed"})
 CORDON_OWNERS = "holdfast.dev/cordon-owners"
 """Annotation: the actions that want this node left alone, separated by commas."""
 CORDON_FOUND = "holdfast.dev/cordon-found"
-"""Annotation: the node was cordoned by somebody else before we came, and stays so after us."""
+"""Annotation: the node was cordoned before any action of ours, and stays so after us."""
 JOINING_TAINT = "holdfast.dev/joining"
 """Every node of ours joins with this; it is lifted once the record names the instance."""
 INSTANCE_LABEL = "holdfast.dev/instance-id"
@@ -257,7 +257,7 @@ def cordon_owners(node: KubeNode) -> frozenset[str]:
 
 
 def is_joining(node: KubeNode) -> bool:
-    """It came with our taint, which nobody has lifted yet."""
+    """It came with our taint, which is not lifted yet."""
     return any(taint.key == JOINING_TAINT for taint in node.spec.taints)
 
 

@@ -10,7 +10,7 @@ class NoticeKind(StrEnum):
     REBALANCE = "rebalance"
     """A hint that it may be taken back before long."""
     GONE = "gone"
-    """It is shutting down or worse, whoever did it."""
+    """It is shutting down or worse, for whatever reason."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

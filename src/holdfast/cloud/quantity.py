@@ -33,7 +33,7 @@ memory = whole
 
 
 def _exact(quantity: Quantity) -> Fraction:
-    """Cached by whoever asks: a cluster has few different quantities and many pods."""
+    """Cached by its callers: a cluster has few different quantities and many pods."""
     form = _FORM.fullmatch(str(quantity))
     if form is None:
         raise ValueError(f"{quantity!r} is not a Kubernetes quantity such as 250m, 2, 1.5Gi or 1e3")

@@ -2,8 +2,8 @@
 
     HoldfastError
     ├── Refused       it certainly did not happen
-    │   ├── Conflict  … because somebody was faster: read again, decide again
-    │   └── Busy      … and nobody was faster: throttled or colliding, wait a little
+    │   ├── Conflict  … because another process was faster: read again, decide again
+    │   └── Busy      … and no other was faster: throttled or colliding, wait a little
     ├── Unknown       the request left, the answer did not arrive: only reading can tell
     ├── Corrupt       what is stored makes no sense: touch nothing, tell a person
     └── Invalid       what was asked makes no sense: name the field, the value and the fix
@@ -28,11 +28,11 @@ class Refused(HoldfastError):
 
 
 class Conflict(Refused):
-    """Not done: somebody was faster.  Read again and decide again."""
+    """Not done: another process was faster.  Read again and decide again."""
 
 
 class Busy(Refused):
-    """Not done, and nobody was faster: throttled or colliding.  Wait a little."""
+    """Not done, and no other was faster: throttled or colliding.  Wait a little."""
 
 
 class Unknown(HoldfastError):

@@ -12,7 +12,7 @@ from holdfast.kernel.write import Versioned, Write
 Record = TypeVar("Record")
 
 NewId = Callable[[], str]
-"""Draws an id that nobody has drawn before.  Never derived from content: two processes
+"""Draws an id that was never drawn before.  Never derived from content: two processes
 that write the same thing must not both believe that they won."""
 
 Random = Callable[[], float]

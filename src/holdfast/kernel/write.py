@@ -30,7 +30,7 @@ class Write(Generic[Record]):
     """A new record and its events: stored together or not at all.
 
     A write without an event is refused.  Its commit id would stand nowhere but in the
-    record, the next commit would wipe it out, and after a lost answer nobody could say
+    record, the next commit would wipe it out, and after a lost answer no process could say
     any more whether it had been there.
     """
 

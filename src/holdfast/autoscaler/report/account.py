@@ -14,7 +14,7 @@ from holdfast.cloud import State
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something that nobody owns, or that is on its way out."""
+    """Something without an owner, or on its way out."""
 
     what: str
     """`machine`, `node` or `cordon`."""
@@ -29,7 +29,7 @@ class Account:
     owned: int
     """Machines that an action of ours launched and that are in order."""
     foreign: int
-    """Workers that somebody else made: counted, never touched."""
+    """Workers that another tool or a person made: counted, never touched."""
     found: tuple[Found, ...]
     troubles: tuple[str, ...]
     """With any, nothing is swept."""
@@ -58,7 +58,7 @@ def account(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: flo
 
 
 def _is_loose(cluster: Cluster, worker: Worker) -> bool:
-    """Ours, and either condemned, stopped, or known to nobody and without a node that takes pods."""
+    """Ours, and either condemned, stopped, or not in the record and without a node that takes pods."""
     if not worker.ours or cluster.is_gone(worker.instance_id):
         return False
     if cluster.is_condemned(worker.instance_id) or worker.instance.state is State.STOPPED:

@@ -79,7 +79,7 @@ def _pods(count: int) -> str:
 
 
 def _not_considered(unbound: Iterable[Pod]) -> Iterable[PodVerdict]:
-    """Pods without a node that are nobody's reason to scale up."""
+    """Pods without a node that are no reason to scale up."""
     alike: dict[tuple[str, str], list[Pod]] = {}
     for pod in unbound:
         if not is_unschedulable(pod) and pod.status.phase not in FINISHED:

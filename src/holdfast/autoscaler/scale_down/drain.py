@@ -1,6 +1,6 @@
 """Which pods keep a node from leaving, and which pods a drain moves.
 
-Every rule has a name, a reason and what would lift it.  Never touched, and in nobody's way:
+Every rule has a name, a reason and its remedy.  Never touched, and never in the way:
 DaemonSet pods, static pods, finished pods, and pods that are on their way out already.
 """
 

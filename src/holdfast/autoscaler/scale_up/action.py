@@ -139,7 +139,7 @@ def _verify(
 def _extend(
     cluster: Cluster, up: ScaleUp, snapshot: Snapshot, settings: Settings, now_s: float
 ) -> Write[Cluster] | None:
-    """A ready node that nobody opened is not late, nor is a request that nobody repeated: we are.
+    """A ready node that no tick opened is not late, nor is a request that no tick repeated: we are.
 
     By a write, and only once: a node is opened only within its recorded time, so that one which is
     condemned after it cannot be opened any more.  Asked again, the cloud tells what it launched.
@@ -186,7 +186,7 @@ def _try_elsewhere(
     """The next attempt for a request that came out short; or no more, if there is nowhere to go."""
     for row in up.launches:
         if row.status is LaunchStatus.INTENDED and now_s - row.at_s > settings.join_timeout_s:
-            return _abandon(cluster, up, row, "nobody answered in time", now_s)
+            return _abandon(cluster, up, row, "no answer in time", now_s)
         short = row.count - len(row.instance_ids)
         if short <= 0 or row.status in (LaunchStatus.INTENDED, LaunchStatus.ABANDONED):
             continue
@@ -237,7 +237,7 @@ def _abandon(cluster: Cluster, up: ScaleUp, row: Launch, why: str, now_s: float)
 
 
 def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Write[Cluster] | None:
-    """Nothing is asked for and nobody is on the way: complete, or fail and back off."""
+    """Nothing is asked for and no machine is on its way: complete, or fail and back off."""
     if up.intended or up.joining:
         return None
     succeeded = bool(up.joined)

@@ -83,7 +83,7 @@ def _markets(pool: Pool) -> tuple[Market, ...]:
 
 
 def _asked(cluster: Cluster, beside: Sequence[Launch]) -> tuple[Launch, ...]:
-    """Requests that may still bring somebody."""
+    """Requests that may still bring machines."""
     return (*(cluster.scale_up.intended if cluster.scale_up else ()), *beside)
 
 

@@ -7,7 +7,7 @@ zone, or node, it cannot see), resource claims, other schedulers.  Such a doubt 
 
 - A node that stands refuses the pod, so that the node under it is not removed; unless the pod is
   annotated as safe to evict, which is a person's word that it will find a place.
-- A new node is expected to take it, because somebody must make room; but see `pack`: no other is
+- A new node is expected to take it, because room must be made; but see `pack`: no other is
   asked for while an empty one stands by.  Pods that are gated, left to another scheduler or in
   want of claimed devices never ask for a node: a new one changes nothing for them.
 """
@@ -46,7 +46,7 @@ class Room:
 
 
 class Doubt(StrEnum):
-    """What a pod asks for and nobody here weighs yet."""
+    """What a pod asks for and these rules do not consider yet."""
 
     POD_AFFINITY = "required pod affinity"
     ANTI_AFFINITY = "required pod anti-affinity"

@@ -7,7 +7,7 @@ def not_ours() -> Blocker:
     return Blocker(
         Rule.NOT_OURS,
         "",
-        "its machine carries no action of Holdfast: somebody else made it, and only they remove it",
+        "its machine carries no action of Holdfast: another tool or a person made it, and removes it",
         "remove it yourself; a worker that Holdfast launches in its place can leave again",
     )
 

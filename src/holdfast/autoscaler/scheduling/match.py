@@ -16,7 +16,7 @@ KEEPS_OFF = frozenset({"NoSchedule", "NoExecute"})
 
 
 def meets(requirement: Requirement, labels: Mapping[str, str]) -> bool:
-    """One expression.  An operator that nobody knows is not met."""
+    """One expression.  An unknown operator is not met."""
     value = labels.get(requirement.key)
     match requirement.operator:
         case "In":

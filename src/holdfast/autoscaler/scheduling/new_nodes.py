@@ -42,7 +42,7 @@ class _NewNode(NodeBin):
     def __init__(self, room: Room, zones: frozenset[str]) -> None:
         super().__init__(room)
         self.zones = zones
-        """Where it may still be made: whoever is put on it may narrow that."""
+        """Where it may still be made: each pod that is put on it may narrow that."""
 
 
 class Pool:

@@ -3,7 +3,7 @@
 A new node is expected to offer the least that any of the pool's instance types would, because a
 launch may end with any of them.  What nodes of the pool really have outranks what their type says.
 Labels are expected only where the pool declares them or every node of ours gets them: a label that
-somebody put on a node by hand would be missing on the next.
+a person put on a node by hand would be missing on the next.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 UNKNOWN_DISK = 1 << 60
-"""Nobody knows the disk of a machine before one has joined: no reason to refuse a pod."""
+"""The disk of a machine is not known before one has joined: no reason to refuse a pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def candidate(
     """The pool as one that may scale up.  `known`: its nodes that have joined."""
     sizes = [size for kind in pool.instance_types if (size := _size(kind, settings, shapes, known))]
     if not sizes:
-        problem = f"nobody knows the size of {', '.join(pool.instance_types) or 'its machines'}"
+        problem = f"EC2 gave no size for {', '.join(pool.instance_types) or 'its machines'}"
         return Candidate(pool.name, (), more, problem)
     offers = reduce(_lesser, sizes)
     rooms = (

@@ -1,4 +1,4 @@
-"""Pods, nodes and budgets of one look, considered when somebody asks and never twice.
+"""Pods, nodes and budgets of one look, considered when a caller asks and never twice.
 
 Made by one pass over the pods that only sorts them by node: a tick with nothing to do asks nothing.
 """
@@ -28,7 +28,7 @@ def is_control_plane(node: KubeNode) -> bool:
 
 
 def is_cordoned_by_a_person(node: KubeNode) -> bool:
-    """Nobody of us wanted it, or it was so before we came."""
+    """No action of ours owns the cordon, or it was there before ours."""
     if not node.spec.unschedulable:
         return False
     return not cordon_owners(node) or CORDON_FOUND in node.metadata.annotations

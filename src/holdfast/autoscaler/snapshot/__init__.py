@@ -1,7 +1,7 @@
 """One look at the world, joined up: the machine, its node and what runs there, as one worker.
 
-Everything that pods and budgets decide is a function in here, called when somebody asks:
-a tick with nothing to do looks at 30,000 pods and weighs none of them.
+Everything that pods and budgets decide is a function in here, called when a step asks:
+a tick with nothing to do looks at 30,000 pods and considers none of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from holdfast.autoscaler.ports import Load
 from holdfast.cloud import ALIVE, Instance, Notice, Offering, Prices, State
 from holdfast.cloud.launches import Template
 
-NOTHING_KNOWN = Load(None, problem="nobody was asked")
+NOTHING_KNOWN = Load(None, problem="no source was asked")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Worker:
     cordons: frozenset[str] = frozenset()
     """The actions that own its cordon."""
     cordoned: bool = False
-    """Nothing new is placed there, whoever wanted that."""
+    """Nothing new is placed there, by our cordon or another's."""
 
     @property
     def instance_id(self) -> str:

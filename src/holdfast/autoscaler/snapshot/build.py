@@ -1,7 +1,7 @@
 """Joins what was listed into one snapshot: the machine, its node and what runs there.
 
 A node belongs to a machine by its provider id or instance label, never by address or name.  A node
-that belongs to none is not ours (the control plane, or somebody else's), but still offers room.
+that belongs to none is not ours (the control plane, or a node of another tool), but still offers room.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ class Listings:
     """By subnet id."""
     prices: Prices = field(default_factory=lambda: Prices({}))
     ready_nodes: frozenset[str] | None = None
-    """Whom a second readiness check calls Ready, by name.  None: nobody was asked, or nobody answered."""
+    """The nodes that the readiness check calls Ready, by name.  None: it was not asked, or gave no answer."""
     troubles: Sequence[str] = ()
 
 
@@ -60,7 +60,7 @@ class Joined:
     nodes: Mapping[str, KubeNode]
     """By instance id: the nodes of listed machines."""
     others: tuple[KubeNode, ...]
-    """Nodes of nobody that we know."""
+    """Nodes of no listed machine."""
     ghosts: tuple[Ghost, ...]
     places: tuple[Place, ...]
 
@@ -165,7 +165,7 @@ def _places(settings: Settings, zones: Mapping[str, str]) -> Iterable[Place]:
 
 
 def brake(workers: Iterable[Worker], settings: Settings) -> Iterable[str]:
-    """Many nodes that fail at once look like a broken network or control plane: nobody should leave then."""
+    """Many nodes that fail at once look like a broken network or control plane: no worker leaves then."""
     once_joined = [w for w in workers if w.alive and w.node_name and not w.joining]
     not_ready = sum(not worker.ready for worker in once_joined)
     if not_ready >= MANY and not_ready > settings.brake_not_ready_fraction * len(once_joined):

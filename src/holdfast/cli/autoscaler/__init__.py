@@ -13,7 +13,7 @@ command = Lazy(
         "plan": "What would be done now; nothing is touched.",
         "pause": "Begin nothing new for a while.",
         "resume": "End a pause.",
-        "sweep": "Account for every machine and node; clear up what nobody owns.",
+        "sweep": "Account for every machine and node; clear up what has no owner.",
         "history": "What happened, and why.",
         "doctor": "Check every permission, table, endpoint and setting.",
     },

@@ -49,7 +49,7 @@ def command(config: Path | None, as_json: bool, names: tuple[str, ...]) -> None:
 
 
 def about(whole: "Explanation", names: Sequence[str], running: Sequence[str]) -> "Explanation":
-    """Only what was asked for; a name that nobody bears is bad input."""
+    """Only what was asked for; a name that no node or pod bears is bad input."""
     if not names:
         return whole
     wanted = set(names)

@@ -17,7 +17,7 @@ from holdfast.cli.autoscaler.metrics import MetricsCollector
 from holdfast.kernel import HoldfastError, Logged
 
 TURN_S: Final = 20.0
-"""A turn ends after this long, so that whoever says stop is heard; the next one goes on at once."""
+"""A turn ends after this long, so that a signal to stop is heard; the next one goes on at once."""
 
 log = logging.getLogger(LOGGER)
 

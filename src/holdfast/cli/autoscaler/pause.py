@@ -15,7 +15,7 @@ from holdfast.cli.times import clock, to_come
 @click.option(
     "--until", "until_s", required=True, callback=to_come, help="A time or a duration: 2h, 14:30, 2026-03-01."
 )
-@click.option("--why", required=True, help="The reason, for whoever wonders later.")
+@click.option("--why", required=True, help="The reason, for those who read the history.")
 def command(config: Path | None, as_json: bool, until_s: float, why: str) -> None:
     """Begin nothing new until then.
 
@@ -27,7 +27,7 @@ def command(config: Path | None, as_json: bool, until_s: float, why: str) -> Non
       holdfast autoscaler pause --until 2h --why "load test"
     """
     if not why.strip():
-        raise click.BadParameter("is empty: say why, for whoever wonders later", param_hint="--why")
+        raise click.BadParameter("is empty: say why, for those who read the history", param_hint="--why")
     with session(config, as_json, warns=False) as ours, ours.stores() as stores:
         change(stores.store, lambda cluster, now_s: operator.pause(cluster, until_s, why.strip(), now_s))
         if as_json:

@@ -49,7 +49,7 @@ def command(
 ) -> None:
     """Run it in a loop.  SIGTERM or Ctrl-C ends it after the turn that runs, within seconds.
 
-    It may be killed at any moment, and may run beside others: whoever comes next goes on from
+    It may be killed at any moment, and may run beside others: the next tick goes on from
     the record.  With --json, one line a turn goes to stdout; the log goes to stderr.  With
     --turns, exit code 1 if the last one could not do its work.
 

@@ -1,4 +1,4 @@
-"""Writing into the record by hand: read, change, commit; again if somebody was faster."""
+"""Writing into the record by hand: read, change, commit; again if another process was faster."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def change(store: ClusterStore, wanted: Change) -> bool:
         return wanted(cluster, now_s) or Done()
 
     workflow: Workflow[Cluster, None, object] = Workflow(step, lambda *_: None)
-    hands: DriverPorts[Cluster, None, object] = DriverPorts.on(
+    ports: DriverPorts[Cluster, None, object] = DriverPorts.on(
         store,
         SUBJECT,
         look=lambda: None,
@@ -35,7 +35,7 @@ def change(store: ClusterStore, wanted: Change) -> bool:
     )
     for tries_left in reversed(range(TRIES_MAX)):
         try:
-            return isinstance(advance(hands, workflow), Write)
+            return isinstance(advance(ports, workflow), Write)
         except (Conflict, Busy, Unknown):
             if not tries_left:
                 raise

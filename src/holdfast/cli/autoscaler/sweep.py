@@ -19,7 +19,7 @@ BUDGET_S = 120.0
 @options
 @click.option("--dry-run", is_flag=True, help="Only account for everything; touch nothing.")
 def command(config: Path | None, as_json: bool, dry_run: bool) -> None:
-    """Account for every machine, node and cordon, and clear up what nobody owns.
+    """Account for every machine, node and cordon, and clear up what has no owner.
 
     Every tick sweeps, a few at a time; this takes one now and shows what was found before and
     what is left.  Machines that carry no action of this cluster are counted and never touched.

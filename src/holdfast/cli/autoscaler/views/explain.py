@@ -1,4 +1,4 @@
-"""Why nodes stay and pods wait, in words for somebody who is tired."""
+"""Why nodes stay and pods wait, in words for a tired operator."""
 
 from collections.abc import Iterable
 

@@ -30,7 +30,7 @@ def screen(
 
 
 def _now(cluster: Cluster, settings: Settings, every: Sequence[Logged]) -> Table:
-    """As the record has it: nobody was asked."""
+    """As the record has it: neither cloud nor cluster was asked."""
     action = cluster.scale_up or cluster.scale_down
     doing = "nothing"
     if action is not None:
