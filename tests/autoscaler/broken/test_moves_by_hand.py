@@ -279,7 +279,7 @@ FORBIDDEN: dict[str, Move] = {
     "a lock for ever": (
         IDLE, replace(IDLE, lock=Lock("me", NOW_S + 9_999.0)), "lockTaken me", "longer than 300 s",
     ),
-    "another gives the lock back": (HELD, IDLE, "lockReleased you", "the lock of me is given back"),
+    "another gives the lock back": (HELD, IDLE, "lockReleased you", "the lock of me is released"),
     "nobody paused it": (
         IDLE, replace(IDLE, paused_until_s=NOW_S + 60, worker_count=4), "decision hold", "nobody has said so",
     ),

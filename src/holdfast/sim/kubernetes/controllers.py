@@ -1,6 +1,6 @@
 """What the simulated cluster does by itself: owners bring pods back, the scheduler places them.
 
-Each part is as small as its effect on draining and scaling up allows.
+Each part is as small as its effect on drains and scale-ups allows.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ from holdfast.sim.kubernetes.pods import (
 from holdfast.sim.world import World
 
 
-class ReadinessCheck:
+class Observer:
     """Hears what is done to the cluster; a judge overrides what it wants to hear."""
 
     def placed(self, pod: SimPod, node: SimNode) -> None: ...
@@ -45,7 +45,7 @@ class Controllers:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.readiness_check = ReadinessCheck()
+        self.observer = Observer()
         self.by_name: dict[str, SimNode] = {}
         self.workloads: dict[str, Workload] = {}
         self.rules: list[BudgetRule] = []
@@ -173,7 +173,7 @@ class Controllers:
         pod.node, pod.status = node, STARTING
         node.put(pod)
         pod.changed()
-        self.readiness_check.placed(pod, node)
+        self.observer.placed(pod, node)
         self.world.after(self.world.random.uniform(1, 10), self._started, pod)
 
     def _started(self, pod: SimPod) -> None:

@@ -1,6 +1,6 @@
 """Workloads, pods and nodes of the simulated cluster: plain things that change, and their API values.
 
-A value as the API sends it is made when somebody asks, and kept until something changes.
+A value as the API sends it is made when it is first asked for, and kept until something changes.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def stamp(at_s: float) -> str:
 
 
 class Owned(StrEnum):
-    """Who brings a pod back."""
+    """The kind of owner that brings a pod back."""
 
     DEPLOYMENT = "ReplicaSet"
     """At once, under another name."""
@@ -59,7 +59,8 @@ class Owned(StrEnum):
     """Under the same name, once the old one is really gone."""
     DAEMON_SET = "DaemonSet"
     """One on every node."""
-    NOBODY = ""
+    BARE = ""
+    """A bare pod, without an owner: it does not come back."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -181,7 +182,7 @@ class SimNode:
     cordoned: bool = False
     ready: bool = False
     reachable: bool = True
-    """Its kubelet lives.  A node may be unreachable long before anybody calls it NotReady."""
+    """Its kubelet lives.  A node may be unreachable long before the cluster calls it NotReady."""
     version: int = 1
     pods: dict[str, SimPod] = field(default_factory=dict)
     """By UID."""

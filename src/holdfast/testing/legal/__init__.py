@@ -22,7 +22,7 @@ def illegal(
 ) -> list[str]:
     """What is not allowed about this commit, in plain words.  `now_s` is when it was stored.
 
-    Stamps are judged by the moment that the events name: a process may have slept since it decided.
+    Timestamps are judged by the moment that the events name: a process may have slept since it decided.
     """
     commit = Commit(before, after, events, settings)
     if commit.told_s > now_s:

@@ -159,7 +159,7 @@ def test_a_server_of_another_authority_is_not_talked_to(cluster: Cluster, tmp_pa
     file.write_text(json.dumps(config))
     with connect(ClusterAccess(kubeconfig=str(file)), environ={}) as api, pytest.raises(Invalid) as refused:
         api.nodes()
-    assert "cannot prove who it is" in str(refused.value)
+    assert "cannot prove its identity" in str(refused.value)
     assert "that the CA is this cluster's" in str(refused.value)
 
 
