@@ -50,7 +50,7 @@ def test_addresses_that_are_left_open_are_the_control_planes(cloud: dict[str, An
     assert made.settings == found  # type: ignore[attr-defined]  # machines join the address that was found
 
 
-def test_addresses_that_are_given_stay_and_nobody_is_asked(cloud: dict[str, Any]) -> None:
+def test_addresses_that_are_given_stay_and_ec2_is_not_asked(cloud: dict[str, Any]) -> None:
     given = Settings(metrics="requests", k8s_api_url="https://api", k8s_api_token_param="/api")
 
     assert wiring.locate(given, {})[0] == given

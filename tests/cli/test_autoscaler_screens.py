@@ -35,7 +35,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
         (("history", "--frob"), "--frob"),
     ],
 )
-def test_what_was_asked_wrongly_is_json_for_whoever_asked_for_json(
+def test_bad_input_is_json_where_json_was_asked_for(
     shell: Shell, arguments: tuple[str, ...], says: str
 ) -> None:
     Path("broken.toml").write_text("this is no TOML")
@@ -81,7 +81,7 @@ def test_a_narrow_screen_shows_whole_words_or_nothing(columns: int) -> None:
     assert max(len(line.rstrip()) for line in text.splitlines()) <= columns
 
 
-def test_status_of_nobody_is_a_screen_too(shell: Shell) -> None:
+def test_status_of_an_empty_fleet_is_a_screen_too(shell: Shell) -> None:
     shell.world.machines.clear()
     shell.world.its_nodes.clear()
 

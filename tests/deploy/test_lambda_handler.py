@@ -258,7 +258,7 @@ def test_a_notice_that_came_alone_is_brought_again_whatever_kept_it_out_for_now(
 
 
 @pytest.mark.parametrize(("outcome", "wired"), [("idle", 1), ("out of time", 1), ("busy", 2), ("refused", 2)])
-def test_whoever_failed_is_wired_anew(outcome: str, wired: int) -> None:
+def test_a_function_that_failed_is_wired_anew(outcome: str, wired: int) -> None:
     """An address or a sign-in may have changed."""
     function = Function(Stub(TickResult(outcome, "why")))
     for _ in range(2):

@@ -95,7 +95,7 @@ def test_a_lost_answer_to_anothers_win_is_a_lost_race() -> None:
         advance(Store("another wins, our answer lost").hands(), WRITES)
 
 
-def test_a_lost_answer_that_nobody_can_explain_stays_unknown() -> None:
+def test_a_lost_answer_that_the_log_cannot_explain_stays_unknown() -> None:
     with pytest.raises(Unknown):
         advance(Store("lost before").hands(), WRITES)
 

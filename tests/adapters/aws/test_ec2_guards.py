@@ -99,7 +99,7 @@ def test_one_that_cannot_be_ended_holds_up_no_other(code: str, named: bool) -> N
         assert len(client.asked) == 3, "the message says whom to leave out"
 
 
-def test_who_may_end_some_of_them_ends_those_and_who_may_end_none_is_told() -> None:
+def test_a_grant_for_some_machines_ends_those_and_a_grant_for_none_is_told() -> None:
     denied = refusal("UnauthorizedOperation", "no", 403)
     client = ending(lambda ids: denied if "i-2" in ids else None)
 

@@ -164,7 +164,7 @@ def winners(turn_of: Any) -> int:
     return len(won)
 
 
-def test_h8_a_commit_id_derived_from_content_lets_everybody_win() -> None:
+def test_h8_a_commit_id_derived_from_content_lets_every_writer_win() -> None:
     derived = broken(
         "holdfast.kernel.driver",
         {"commit_id = ports.new_id()": "commit_id = f'{hash(write)}'"},

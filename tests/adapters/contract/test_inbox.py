@@ -112,7 +112,7 @@ def test_two_hands_that_put_the_same_at_once_leave_one(pair: tuple[Inbox, Inbox]
     assert sorted(mine.waiting()) == many
 
 
-def test_a_notice_that_nobody_wanted_for_a_day_leaves_the_file(tmp_path: Path) -> None:
+def test_a_notice_that_no_tick_folded_in_for_a_day_leaves_the_file(tmp_path: Path) -> None:
     now = [float(NOW_S)]
     database = Database(str(tmp_path / "state.db"), now_s=lambda: now[0])
     inbox = SqliteInbox(database)

@@ -193,7 +193,7 @@ def test_an_acknowledged_write_is_not_lost() -> None:
         check(REGISTER, [did("a", Commit(0, "A"), 1, 2, "done"), did("b", Read(), 3, 4, (0, ""))])
 
 
-def test_nobody_conflicts_over_a_version_that_nobody_has_moved_yet() -> None:
+def test_no_commit_conflicts_over_a_version_that_has_not_moved_yet() -> None:
     with pytest.raises(NotLinearizable):
         check(REGISTER, [did("a", Commit(0, "A"), 1, 2, "conflict"), did("b", Commit(0, "B"), 3, 4, "done")])
 

@@ -349,7 +349,7 @@ def test_what_is_allowed_is_let_pass(name: str) -> None:
     assert illegal(before, after, told(said), NOW_S, SETTINGS) == []
 
 
-def test_nobody_tells_of_a_moment_to_come_or_of_two_at_once() -> None:
+def test_no_commit_tells_of_a_moment_to_come_or_of_two_at_once() -> None:
     after = replace(IDLE, pending_since_s=NOW_S + 9)
     (said,) = illegal(IDLE, after, told("conditionChanged pending", NOW_S + 9), NOW_S, SETTINGS)
     assert "9 s to come" in said

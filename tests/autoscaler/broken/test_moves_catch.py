@@ -207,7 +207,7 @@ def test_what_is_more_than_one_commit_can_tell_is_written_next() -> None:
     assert written_over(Cluster(missing=found_again), autoscaler_without({}), snapshot(*TWO)) == []
 
 
-def test_who_is_condemned_already_is_not_condemned_again_by_its_notice() -> None:
+def test_a_machine_that_is_condemned_already_is_not_condemned_again_by_its_notice() -> None:
     """It did not join in time, the cloud had announced to take it, and somebody has stopped it."""
     at_s = int(NOW_S) - 90
     interrupted = Interrupted("i-9", NoticeKind.INTERRUPTION, at_s, at_s + 120, UNNEEDED)
@@ -224,7 +224,7 @@ def test_who_is_condemned_already_is_not_condemned_again_by_its_notice() -> None
     prove("variant", TWICE, caught_by="a story")
 
 
-def test_a_lock_that_is_taken_from_somebody_at_work() -> None:
+def test_a_lock_that_is_taken_from_a_tick_at_work() -> None:
     held = "            if lock.is_held(found.value, self._me, now_s, ttl_s=ttl_s, urgent=True):\n"
     shell = broken("holdfast.autoscaler.tick", {held: "            if found.value.lock.owner == self._me:\n"})
 

@@ -92,7 +92,7 @@ def begins_to_scale_up(cluster: Cluster, told: list[str]) -> str:
     return "" if "beginScaleUp" in told else f"H6: below the floor, and it does not scale up: {told}"
 
 
-def notes_nobody(cluster: Cluster, told: list[str]) -> str:
+def interrupts_no_machine(cluster: Cluster, told: list[str]) -> str:
     return (
         f"{[affected.instance_id for affected in cluster.interrupted]} is taken for interrupted"
         if "interrupted" in told
@@ -113,7 +113,7 @@ def floor_kept(cluster: Cluster, told: list[str]) -> str:
     return "S-A5: condemned below the floor" if cluster.condemned else ""
 
 
-def condemns_nobody(cluster: Cluster, told: list[str]) -> str:
+def condemns_no_machine(cluster: Cluster, told: list[str]) -> str:
     return (
         f"S-A4: {cluster.condemned[0].instance_id} runs pods, and is condemned" if cluster.condemned else ""
     )
@@ -174,7 +174,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         with_snapshot(
             Cluster(scale_up=ScaleUp("1-a", AT_S - 3_600, 1, (row(1, "i-9", at_s=AT_S - 3_600),))),
             snapshot(*TWO, worker("i-9", ready=False)),
-            condemns_nobody,
+            condemns_no_machine,
         ),
         "S-A4",
     ),
@@ -225,7 +225,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         with_snapshot(
             Cluster(gone=(Tombstone("i-3", AT_S),)),
             snapshot(*TWO, worker("i-3", state=State.SHUTTING_DOWN), notices=(notice("i-3", GONE),)),
-            notes_nobody,
+            interrupts_no_machine,
         ),
         "taken for interrupted",
     ),
@@ -235,7 +235,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
                 "        if notice.instance_id not in ours or not _is_news": "        if not _is_news"
             }
         },
-        with_snapshot(Cluster(), snapshot(*TWO, notices=(notice("i-stranger"),)), notes_nobody),
+        with_snapshot(Cluster(), snapshot(*TWO, notices=(notice("i-stranger"),)), interrupts_no_machine),
         "taken for interrupted",
     ),
     "S-A5: nobody guards the floor where it can be broken": (

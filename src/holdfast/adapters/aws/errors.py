@@ -76,7 +76,7 @@ class Denied(Invalid):
 
     @property
     def is_missing_grant(self) -> bool:
-        """AWS knows the identity and does not allow the call: a grant is missing, no credentials are wrong."""
+        """AWS knows the identity and does not allow the call: a grant is missing, nothing else is wrong."""
         return self.fix.startswith(GRANT)
 
 

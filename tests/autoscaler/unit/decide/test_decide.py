@@ -110,7 +110,7 @@ def test_it_scales_up_by_one_when_busy_and_exactly_the_threshold_is_not_busy() -
     assert "on its way" in hold(snapshot(*TWO, booting("i-9"), cpu=0.9))
 
 
-def test_scale_up_cools_down_after_scale_up_and_not_after_a_scale_down() -> None:
+def test_a_scale_up_cools_down_after_a_scale_up_and_not_after_a_scale_down() -> None:
     recent = int(NOW_S) - 10
     assert "cooling down" in hold(snapshot(*TWO, pending=1), replace(CALM, last_up_s=recent))
     assert scaled_up(snapshot(*TWO, pending=1), replace(CALM, last_scale_s=recent)) == 1
@@ -184,7 +184,7 @@ def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
     assert write.value.pending_since_s == int(NOW_S)
 
 
-def test_nothing_begins_to_leave_before_it_is_decided_who_replaces_the_interrupted() -> None:
+def test_nothing_begins_to_leave_before_the_replacement_of_the_interrupted_is_decided() -> None:
     affected = Interrupted("i-4", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)
 
     assert "takes workers back" in hold(snapshot(*THREE, cpu=0.1), replace(CALM, interrupted=(affected,)))

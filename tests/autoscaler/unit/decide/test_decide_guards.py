@@ -76,7 +76,7 @@ def test_a_pool_that_was_taken_out_of_the_settings_does_not_scale_up() -> None:
     assert scaled_up(wanting(Need("old", 1), Need("default", 1))) == 1
 
 
-def test_idle_is_little_load_over_the_whole_window_and_nobody_who_waits() -> None:
+def test_idle_is_little_load_over_the_whole_window_and_no_pod_that_waits() -> None:
     def idle(cpu: float | None, peak: float | None = None, pending: int = 0) -> bool:
         return is_idle(snapshot(*TWO, load=Load(cpu, peak), pending=pending), SETTINGS)
 
@@ -155,7 +155,7 @@ def test_a_decision_is_told_with_what_was_known() -> None:
     ],
     ids=["nothing", "gone", "terminating", "interrupted", "ended", "hinted"],
 )
-def test_who_leaves_is_no_capacity_to_build_on(cluster: Cluster, leaves: bool) -> None:
+def test_a_worker_that_leaves_is_no_capacity_to_build_on(cluster: Cluster, leaves: bool) -> None:
     named = replace(cluster, recent=(Recent("i-9", "default", "a", AT_S),))
 
     assert is_leaving(named, "i-9") is leaves
@@ -164,7 +164,7 @@ def test_who_leaves_is_no_capacity_to_build_on(cluster: Cluster, leaves: bool) -
     assert size(cluster, snapshot(*TWO, worker("i-9"))) == (2 if leaves else 3)
 
 
-def test_who_has_joined_and_is_not_listed_counts_while_the_scale_up_is_open() -> None:
+def test_a_worker_that_joined_and_is_not_listed_counts_while_the_scale_up_is_open() -> None:
     cluster = scaling_up(row(1, "i-8", "i-9"), joined=("i-8",))
 
     assert unlisted(cluster, snapshot(*TWO)) == ("i-9", "i-8")

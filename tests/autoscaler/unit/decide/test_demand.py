@@ -141,7 +141,7 @@ def test_a_new_node_has_the_labels_and_taints_of_its_pool(
     assert (snapshot.pending, bool(snapshot.unsatisfiable)) == ((1, False) if taken else (0, True))
 
 
-def test_a_label_that_somebody_put_on_a_node_by_hand_is_not_expected_on_new_ones() -> None:
+def test_a_label_that_an_operator_put_on_a_node_is_not_expected_on_new_ones() -> None:
     full = pod("big", node="n-1", cpu="2")
     waiting = pending(spec={"nodeSelector": {"team": "red"}})
 
@@ -180,7 +180,7 @@ def test_other_resources_are_expected_once_a_node_of_the_pool_has_shown_them() -
     assert counts(listings(with_gpu, pods=[waiting, full])) == [("default", 1, "")]
 
 
-def test_a_disk_that_nobody_has_seen_is_no_reason_to_refuse() -> None:
+def test_a_disk_that_was_never_seen_is_no_reason_to_refuse() -> None:
     waiting = pending(requests={"ephemeral-storage": "10Gi"})
 
     assert build(listings(pods=[waiting])).pending == 1

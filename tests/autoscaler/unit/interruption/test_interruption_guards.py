@@ -70,7 +70,7 @@ def test_what_ended_without_a_deadline_ended_then() -> None:
     assert folded(notice("i-1", ago_s=30))[0].deadline_s == AT_S + 90
 
 
-def test_who_follows_no_hints_still_follows_what_is_certain() -> None:
+def test_a_fleet_that_follows_no_hints_still_follows_what_is_certain() -> None:
     for kind in (INTERRUPTION, GONE):
         assert folded(notice("i-1", kind), settings=NO_HINTS) != []
         assert forgotten(notice("i-1", kind), settings=NO_HINTS) == []
@@ -88,9 +88,7 @@ def test_who_follows_no_hints_still_follows_what_is_certain() -> None:
         (REBALANCE, HINT_S + 1, False),
     ],
 )
-def test_a_notice_is_news_until_its_machine_would_be_expired(
-    kind: NoticeKind, ago_s: int, is_news: bool
-) -> None:
+def test_a_notice_is_news_until_it_would_have_expired(kind: NoticeKind, ago_s: int, is_news: bool) -> None:
     assert bool(folded(notice("i-1", kind, ago_s), settings=LONG_MEMORY)) is is_news
     assert bool(forgotten(notice("i-1", kind, ago_s), settings=LONG_MEMORY)) is not is_news
 
@@ -114,7 +112,7 @@ def test_a_machine_that_may_go_is_no_part_of_the_floor() -> None:
     assert needed(hints, snapshot(*TWO, worker("i-3"), worker("i-4"))) == ([], ["i-1", "i-2"])
 
 
-def test_a_machine_is_considered_with_all_that_leave_unreplaced_and_on_nobody_who_leaves() -> None:
+def test_pods_are_moved_with_all_that_leave_unreplaced_and_to_no_node_that_leaves() -> None:
     asked: list[tuple[frozenset[str], frozenset[str]]] = []
 
     def fits(leaving: frozenset[str], closed: frozenset[str]) -> str:
@@ -205,7 +203,7 @@ def noted(which: Interrupted, outcome: Outcome, action_id: str = "") -> Write[Cl
     return interruption.settle(cluster, Drain("i-1", action_id or which.action_id), outcome, NOW_S)
 
 
-def test_a_drain_is_noted_when_it_certainly_left_nobody() -> None:
+def test_a_drain_is_noted_when_it_certainly_left_no_pod() -> None:
     certain = affected("i-1", replacement="1-a")
     write = noted(certain, Happened(Drained()))
 
@@ -262,7 +260,7 @@ def test_a_machine_that_ends_is_let_go_once_its_replacement_is_decided() -> None
         assert fate(affected("i-9", replacement=UNNEEDED), *TWO, ending)[0] == "reclaimed"
 
 
-def test_a_interrupted_machine_that_was_stopped_is_ended_if_it_is_ours() -> None:
+def test_an_interrupted_machine_that_was_stopped_is_ended_if_it_is_ours() -> None:
     stopped, decided = worker("i-9", state=State.STOPPED), affected("i-9", replacement="1-a")
 
     kind, after = fate(decided, *TWO, stopped)
@@ -271,7 +269,7 @@ def test_a_interrupted_machine_that_was_stopped_is_ended_if_it_is_ours() -> None
     assert fate(decided, *TWO, worker("i-9", state=State.STOPPED, action_id=""))[0] == ""
 
 
-def test_what_is_certain_is_not_expired_by_who_follows_no_hints() -> None:
+def test_a_certain_notice_does_not_expire_in_a_fleet_that_follows_no_hints() -> None:
     assert fate(affected("i-1", replacement="1-a"), *TWO, settings=NO_HINTS)[0] == ""
     assert fate(affected("i-1", REBALANCE, "1-a"), *TWO, settings=NO_HINTS)[0] == "noticeExpired"
 

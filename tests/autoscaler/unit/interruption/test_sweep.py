@@ -88,7 +88,7 @@ def test_what_is_not_ours_too_young_or_serves_is_never_swept(left_alone: Worker)
         assert "terminating" not in kinds
 
 
-def test_an_empty_record_beside_running_workers_adopts_them_and_removes_nobody() -> None:
+def test_an_empty_record_beside_running_workers_adopts_them_and_removes_none() -> None:
     fleet = [worker(f"i-{n}", launched_s=1) for n in range(5)]
     fleet += [worker(f"i-hand-{n}", action_id="", launched_s=1) for n in range(3)]
 

@@ -162,7 +162,7 @@ def test_a_condemned_machine_is_gone_when_it_is_listed_as_terminated_and_not_for
     assert ended(just_now, now_s=NOW_S + SETTINGS.absent_s + 1) is not None
 
 
-def test_whoever_ends_in_an_open_scale_down_ends_there_too() -> None:
+def test_a_target_that_ends_in_an_open_scale_down_ends_there_too() -> None:
     down = ScaleDown("1-a", AT_S, (Target("i-3", Status.CONDEMNED), Target("i-4")))
     cluster = Cluster(
         scale_down=down,

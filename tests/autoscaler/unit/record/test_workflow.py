@@ -103,7 +103,7 @@ def test_an_effect_that_fails_again_and_again_holds_up_no_other() -> None:
     assert sum(isinstance(effect, Drain) for effect in due) == 2
 
 
-def test_below_the_floor_scale_up_does_not_wait_for_a_termination_that_is_not_confirmed() -> None:
+def test_below_the_floor_a_scale_up_does_not_wait_for_a_termination_that_is_not_confirmed() -> None:
     """H6, L-A4: condemned, and then another dies."""
     condemned = scaling_down(Target("i-3", Status.CONDEMNED))
     seen = snapshot(worker("i-1"), worker("i-2", state=State.TERMINATED), worker("i-3", cordoned=True))
@@ -163,7 +163,7 @@ def test_what_is_to_be_asked_for_elsewhere_is_not_asked_for_twice() -> None:
     assert cluster.scale_up.requested == 1
 
 
-def test_replacements_are_of_the_interrupted_ones_own_pool() -> None:
+def test_a_replacement_is_of_the_pool_of_the_interrupted_machine() -> None:
     """Where one pool has no place to scale up, the other's replacement is not counted for it."""
     pools = (SETTINGS.pools[0], Pool(name="gpu", instance_types=("g5.xlarge",)))
     seen = snapshot(
@@ -186,7 +186,7 @@ def test_replacements_are_of_the_interrupted_ones_own_pool() -> None:
     }
 
 
-def test_hints_that_nobody_wants_are_dropped_and_written_nowhere() -> None:
+def test_hints_that_the_settings_ignore_are_dropped_and_written_nowhere() -> None:
     seen = snapshot(*TWO, notices=(notice("i-1", REBALANCE),))
 
     cluster, told, due = run(Cluster(), seen, rebalance_replaces=False)
@@ -207,7 +207,7 @@ def test_hints_that_nobody_wants_are_dropped_and_written_nowhere() -> None:
     ],
     ids=["gone", "interruption", "rebalance"],
 )
-def test_a_copy_that_comes_after_its_machine_was_expired_says_nothing_new(old: Notice) -> None:
+def test_a_copy_that_comes_after_its_notice_has_expired_says_nothing_new(old: Notice) -> None:
     """However long removed machines are remembered: else it is folded in and let go for ever."""
     cluster, told, due = run(Cluster(), snapshot(*TWO, notices=(old,)), remember_s=5_000)
 
@@ -293,7 +293,7 @@ def test_what_looks_forgotten_is_removed_a_few_at_a_time() -> None:
     assert len(cluster.condemned) == SETTINGS.sweep_batch
 
 
-def test_a_node_that_nobody_opened_while_it_was_remembered_is_adopted_anew() -> None:
+def test_a_node_that_was_not_opened_while_it_was_remembered_is_adopted_anew() -> None:
     """Whoever adopted it died, and nothing else is written for a long time."""
     stale = Cluster(recent=(Recent("i-3", "default", "a", AT_S - 900),), pending_since_s=AT_S)
 
@@ -320,7 +320,7 @@ def test_every_write_drops_what_need_not_be_remembered_any_longer() -> None:
     assert [each.action_id for each in kept.spent] == ["b"]
 
 
-def test_somebody_who_pauses_stops_what_would_begin_and_nothing_that_repairs() -> None:
+def test_a_pause_stops_what_would_begin_and_nothing_that_repairs() -> None:
     paused = Cluster(paused_until_s=AT_S + 100, pending_since_s=AT_S - 500, idle_since_s=AT_S - 900)
 
     _, told, _ = run(paused, snapshot(*TWO, pending=3))
@@ -331,7 +331,7 @@ def test_somebody_who_pauses_stops_what_would_begin_and_nothing_that_repairs() -
     assert kinds(told) == ["interrupted", "beginScaleUp"]
 
 
-def test_who_only_observes_writes_what_would_be_done_and_touches_nothing() -> None:
+def test_a_dry_run_writes_what_would_be_done_and_touches_nothing() -> None:
     waited = Cluster(pending_since_s=AT_S - 500)
 
     cluster, _, due = run(waited, snapshot(*TWO, pending=3), observe=True)
@@ -366,7 +366,7 @@ def test_news_of_a_drain_belong_to_the_action_that_asked_for_it() -> None:
     assert noted.value.scale_down == cluster.scale_down
 
 
-def test_a_interrupted_target_is_not_condemned_by_us() -> None:
+def test_an_interrupted_target_is_not_condemned_by_us() -> None:
     """The cloud ends it: condemning it too would count one machine twice."""
     affected = Interrupted("i-3", INTERRUPTION, AT_S, AT_S + 120, UNNEEDED)
     cluster = replace(scaling_down(Target("i-3", Status.DRAINED)), interrupted=(affected,))

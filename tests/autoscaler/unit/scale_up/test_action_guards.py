@@ -55,7 +55,7 @@ def test_the_needs_of_one_scale_up_share_the_hour_and_no_token() -> None:
     assert write.events[0].numbers == {"requested": 4, "workers": 2}
 
 
-def test_a_template_that_nobody_described_yet_is_prepared_all_the_same() -> None:
+def test_a_template_that_is_not_described_yet_is_prepared_all_the_same() -> None:
     assert begin(Need("default", 1), seen=snapshot(*TWO, templates={}, digests={})) == Do(
         (PrepareTemplate("default", ""),)
     )
@@ -72,11 +72,11 @@ def test_a_template_that_nobody_described_yet_is_prepared_all_the_same() -> None
     ],
     ids=["ready", "dying", "not ready", "open", "no node"],
 )
-def test_only_a_ready_node_that_nobody_opened_is_given_more_time(here: Any, kind: str) -> None:
+def test_only_a_ready_node_that_was_not_opened_is_given_more_time(here: Any, kind: str) -> None:
     assert kinds(proceed(scaling_up(row(1, "i-9")), snapshot(*TWO, here), LATE_S)) == [kind]
 
 
-def test_who_is_leaving_is_given_no_more_time() -> None:
+def test_a_node_that_is_leaving_is_given_no_more_time() -> None:
     interrupted = Interrupted("i-9", NoticeKind.INTERRUPTION, AT_S, AT_S + 120, "a")
     cluster = replace(scaling_up(row(1, "i-9")), interrupted=(interrupted,))
 
@@ -181,7 +181,7 @@ def test_a_request_is_let_go_when_there_is_nowhere_else() -> None:
     assert "no capacity to be had" in rows_of(abandoned)[0].reason
 
 
-def test_an_end_lets_the_lock_go_counts_failures_and_keeps_its_words_short() -> None:
+def test_an_end_releases_the_lock_counts_failures_and_keeps_its_words_short() -> None:
     rows = (row(1, status=ABANDONED, reason="x" * 400), row(2, status=ABANDONED, reason="y" * 400))
     cluster = replace(scaling_up(*rows), lock=Lock("me", NOW_S + 99), failures=2)
 

@@ -199,7 +199,7 @@ def test_one_term_is_enough_and_all_of_a_term_must_hold(terms: list[dict[str, An
     assert (refusal(affine(*terms), room()) == "") == matches
 
 
-def test_what_is_only_preferred_keeps_nobody_off() -> None:
+def test_what_is_only_preferred_keeps_no_pod_off() -> None:
     preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
     affinity = {"nodeAffinity": preferred, "podAffinity": {}, "podAntiAffinity": preferred}
 

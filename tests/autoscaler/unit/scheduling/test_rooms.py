@@ -196,7 +196,7 @@ def test_only_nodes_in_service_teach_what_a_new_one_offers() -> None:
     assert [one.node.metadata.name for one in seen] == ["n-3"]
 
 
-def test_who_comes_is_a_machine_that_lives_and_has_not_joined_each_in_its_zone() -> None:
+def test_what_comes_is_a_machine_that_lives_and_has_not_joined_each_in_its_zone() -> None:
     nodes = [node("n-1", zone="b", joining=True), node("n-2")]
     machines = [
         instance("i-2"),

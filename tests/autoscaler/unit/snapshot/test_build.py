@@ -121,7 +121,7 @@ def test_places_are_the_subnets_of_the_pools_whose_zone_is_known() -> None:
 # Who may leave
 
 
-def test_whoever_nothing_keeps_may_leave() -> None:
+def test_a_node_that_nothing_keeps_may_leave() -> None:
     snapshot = build(listings(node("n-1"), node("n-2"), pods=[pod(node="n-1"), daemon(node="n-1")]))
 
     assert snapshot.must_stay("i-1") == ""
@@ -155,7 +155,7 @@ def test_the_first_reason_to_stay_is_given(
     assert bool(snapshot.must_stay("i-1")) == bool(why)
 
 
-def test_who_is_not_listed_stays() -> None:
+def test_a_machine_that_is_not_listed_stays() -> None:
     assert build(listings()).must_stay("i-404").startswith("not launched by Holdfast")
 
 

@@ -151,7 +151,7 @@ def test_evictions_that_one_budget_covers_come_one_after_the_other() -> None:
     assert cluster.most_at_once == 1
 
 
-def test_evictions_that_no_budget_covers_wait_for_nobody() -> None:
+def test_evictions_that_no_budget_covers_do_not_wait_for_each_other() -> None:
     cluster = Crowd(Barrier(CROWD, timeout=30).wait)  # nobody gets on unless all are there
     drain_crowd(cluster, [budget(selector={"app": "other"})])
     assert len(cluster.log) == 2 * CROWD
@@ -172,7 +172,7 @@ def test_two_budgets_on_one_pod_end_the_drain() -> None:
     assert "more than one budget" in drained(executor(cluster)).blocked_by
 
 
-def test_who_read_the_record_too_long_ago_evicts_nobody() -> None:
+def test_a_tick_that_read_the_record_too_long_ago_evicts_no_pod() -> None:
     cluster = Cluster(node(cordon_owners=["act"]), [pod("a", node="n-1")])
     hands = executor(cluster, read_s=NOW_S - EVICT_WITHIN_S - 1)
 
@@ -182,7 +182,7 @@ def test_who_read_the_record_too_long_ago_evicts_nobody() -> None:
     assert cluster.log == []
 
 
-def test_who_read_the_record_too_long_ago_opens_no_node() -> None:
+def test_a_tick_that_read_the_record_too_long_ago_opens_no_node() -> None:
     """Its machine may have been condemned meanwhile, and whoever did that does not look for pods."""
     tainted = node(joining=True)
     cluster = Cluster(tainted)
@@ -203,7 +203,7 @@ def test_a_node_whose_name_another_machine_has_taken_is_not_drained() -> None:
     assert cluster.log == []
 
 
-def test_a_interrupted_node_is_emptied_whatever_must_stay_with_the_grace_that_is_left() -> None:
+def test_an_interrupted_node_is_emptied_whatever_must_stay_with_the_grace_that_is_left() -> None:
     pods = [pod("a", node="n-1", grace_s=600), pod("dns", node="n-1", namespace="kube-system")]
     cluster = Cluster(node(), pods)
 

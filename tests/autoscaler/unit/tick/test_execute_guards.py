@@ -50,7 +50,7 @@ def test_an_outcome_is_handed_on_as_it_is_and_is_nobodys_problem(error: Holdfast
     assert hands.problems == []
 
 
-def test_a_machine_whose_node_nobody_saw_is_not_looked_for() -> None:
+def test_a_machine_whose_node_was_never_seen_is_not_looked_for() -> None:
     cluster = Cluster(node(instance_id="i-9"), [pod("a", node="n-1")])
 
     for effect in (Admit("i-9"), CordonNode("i-9", "act"), Uncordon("i-9", "act")):
@@ -59,7 +59,7 @@ def test_a_machine_whose_node_nobody_saw_is_not_looked_for() -> None:
     assert cluster.log == []
 
 
-def test_a_cordon_of_ours_that_somebody_lifted_is_made_again_before_anybody_is_evicted() -> None:
+def test_a_cordon_of_ours_that_an_operator_lifted_is_made_again_before_a_pod_is_evicted() -> None:
     opened = node(annotations={CORDON_OWNERS: "act"})
     cluster = Cluster(opened, [pod("a", node="n-1")])
     hands = executor(cluster)
@@ -101,7 +101,7 @@ def test_budgets_are_asked_first_only_where_that_is_wanted() -> None:
     assert (at_once.blocked_by, cluster.log) == ("", ["change"])
 
 
-def test_a_interrupted_node_is_not_empty_while_pods_that_move_are_still_there() -> None:
+def test_an_interrupted_node_is_not_empty_while_pods_that_move_are_still_there() -> None:
     cluster = Cluster(node(), [pod("a", node="n-1"), pod("b", node="n-1")], {"b": FULL})
     effect = Drain("i-1", RECLAIM, int(NOW_S) + 100)
 
@@ -113,7 +113,7 @@ def test_a_interrupted_node_is_not_empty_while_pods_that_move_are_still_there() 
     assert second.blocked_by == "", "a deadline waits for no budget's leave"
 
 
-def test_near_the_deadline_nobody_deletes_by_a_record_that_was_read_long_ago() -> None:
+def test_near_the_deadline_no_pod_is_deleted_by_a_record_that_was_read_long_ago() -> None:
     cluster = Cluster(node(cordon_owners=[RECLAIM]), [pod("a", node="n-1")])
     hands = executor(cluster, read_s=NOW_S - EVICT_WITHIN_S - 1)
 
@@ -180,7 +180,7 @@ def recorded(*effects: Effect) -> tuple[list[tuple[Any, ...]], list[Outcome]]:
     return recorder.asked, hands.perform(effects)
 
 
-def test_nobody_is_terminated_but_who_is_named_and_each_once() -> None:
+def test_only_machines_that_are_named_are_terminated_and_each_once() -> None:
     harmless = (Drain("i-1", "act"), CordonNode("i-1", "act"), Admit("i-1"), Uncordon("i-1", "act"))
 
     assert recorded(*harmless)[0] == []
@@ -189,7 +189,7 @@ def test_nobody_is_terminated_but_who_is_named_and_each_once() -> None:
     assert outcomes[-2:] == [Happened(None), Happened(None)]
 
 
-def test_each_effect_is_asked_of_whom_it_concerns_word_for_word() -> None:
+def test_each_effect_is_sent_to_its_service_word_for_word() -> None:
     launch = row(2, count=3)
 
     asked, outcomes = recorded(
@@ -203,7 +203,7 @@ def test_each_effect_is_asked_of_whom_it_concerns_word_for_word() -> None:
     assert outcomes[0] == Happened(Launched(("i-9",)))
 
 
-def test_a_first_round_says_how_many_are_to_leave_and_a_later_one_whom_it_waits_for() -> None:
+def test_a_first_round_says_how_many_are_to_leave_and_a_later_one_which_pods_it_waits_for() -> None:
     pods = [pod(name, node="n-1") for name in ("a", "b")]
     cluster = Cluster(node(), pods, {"a": FULL, "b": Evicted(Eviction.REFUSED, "another word")})
     hands = executor(cluster, drain=DrainRules(budgets_are_asked_first=False))
@@ -230,7 +230,7 @@ def test_a_budget_speaks_for_the_healthy_alone() -> None:
         assert cluster.log == log
 
 
-def test_who_waits_for_a_turn_does_not_wait_longer_than_the_record_is_fresh() -> None:
+def test_an_eviction_does_not_wait_for_its_turn_longer_than_the_record_is_fresh() -> None:
     hands = executor(Cluster(node()))
     hands.budgets = [budget("web")]
     hands.perform([])

@@ -41,13 +41,13 @@ def test_the_lock_is_taken_before_the_first_effect() -> None:
     assert isinstance(locked("me").step(ahead.value, snapshot(*THREE), NOW_S + 1), Do)
 
 
-def test_nobody_needs_it_to_write() -> None:
+def test_a_write_does_not_need_it() -> None:
     others = held(Cluster(), "other", taken_s=NOW_S)
 
     assert isinstance(locked("me").step(others, snapshot(*THREE), NOW_S), Write)
 
 
-def test_effects_wait_for_whoever_has_it_until_it_runs_out() -> None:
+def test_effects_wait_for_its_holder_until_it_runs_out() -> None:
     others = held(DUE, "other", taken_s=NOW_S)
 
     ahead = locked("me").step(others, snapshot(*THREE), NOW_S + 299)

@@ -181,7 +181,7 @@ def test_a_store_that_stays_busy_is_left_to_the_next_tick(error: HoldfastError) 
     assert bench.tick(for_s=900).outcome == "idle"
 
 
-def test_who_lost_a_race_reads_again() -> None:
+def test_a_tick_that_lost_a_race_reads_again() -> None:
     bench = Bench(SmallWorld.of(3))
     bench.store.commit_troubles = [Conflict("another was faster")] * 3
 
@@ -207,7 +207,7 @@ def test_notices_are_kept_before_anything_else() -> None:
     assert bench.inbox.notices == {}, "folded in, and forgotten"
 
 
-def test_who_brings_a_notice_leaves_it_to_whoever_is_at_work() -> None:
+def test_a_tick_that_brings_a_notice_leaves_it_to_the_tick_at_work() -> None:
     bench = Bench(SmallWorld.of(3), Cluster(lock=Lock("other", NOW_S + TTL_S)))
 
     result = bench.tick(60, NOTICE)
@@ -224,7 +224,7 @@ def test_the_lock_of_a_holder_that_died_does_not_cost_a_notice_its_time() -> Non
     assert bench.record.interrupted != ()
 
 
-def test_who_cannot_take_the_lock_in_a_race_leaves_the_notice_to_the_others() -> None:
+def test_a_tick_that_loses_the_race_for_the_lock_leaves_the_notice_to_the_others() -> None:
     bench = Bench(SmallWorld.of(3))
     bench.store.commit_troubles = [Conflict("another was faster")] * TROUBLES_MAX
 
@@ -296,7 +296,7 @@ def test_a_notice_that_cannot_be_kept_is_told_as_busy(error: HoldfastError) -> N
 
 
 @pytest.mark.parametrize("error", [Busy("throttled"), Unknown("no answer")])
-def test_whoever_cannot_tell_whether_it_has_the_lock_asks_again(error: HoldfastError) -> None:
+def test_a_tick_that_cannot_tell_whether_it_has_the_lock_asks_again(error: HoldfastError) -> None:
     bench = Bench(SmallWorld.of(3))
     bench.store.commit_troubles = [error] * 2
 

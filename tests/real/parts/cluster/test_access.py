@@ -58,7 +58,7 @@ def test_a_service_accounts_token_may_do_what_its_role_grants(corner: Corner) ->
     assert corner.cluster.request("GET", "/api/v1/nodes", token=token).status == 403
 
 
-def test_a_token_that_nobody_gave_out_is_not_accepted(cluster: Cluster) -> None:
+def test_a_token_that_was_never_given_out_is_not_accepted(cluster: Cluster) -> None:
     assert cluster.request("GET", "/api/v1/nodes", token="made-up").status == 401
 
 

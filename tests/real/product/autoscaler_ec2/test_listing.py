@@ -54,7 +54,7 @@ def test_the_dead_and_the_stopped_are_listed_too(world: World) -> None:
     assert states == {gone: State.TERMINATED, stopped: State.STOPPED, alive: State.RUNNING}
 
 
-def test_a_worker_that_somebody_else_launched_is_seen_and_is_not_ours_to_remove(world: World) -> None:
+def test_a_worker_that_was_launched_by_hand_is_seen_and_is_not_ours_to_remove(world: World) -> None:
     cluster = world.settings.cluster_name
     [foreign] = world.account.run(TagSpecifications=tagged(Cluster=cluster, Role="k3s-worker"))
     found = seen(world)[foreign]

@@ -69,7 +69,7 @@ def test_an_exhausted_budget_refuses_and_says_what_it_needs(corner: Corner, api:
 
 
 @contextlib.contextmanager
-def nobody_controls(corner: Corner) -> Iterator[None]:
+def no_controller_manager(corner: Corner) -> Iterator[None]:
     """The controllers stand still, and go on at the end."""
     (found,) = (
         line for line in processes_naming(str(corner.cluster.layout.folder)) if PROGRAM in line.split()[1]
@@ -82,13 +82,13 @@ def nobody_controls(corner: Corner) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-def test_a_budget_that_nobody_has_looked_at_refuses_and_says_when_to_come_again(
+def test_a_budget_that_no_controller_has_looked_at_refuses_and_says_when_to_come_again(
     corner: Corner, api: KubernetesApi
 ) -> None:
     corner.add_node()
     corner.running_pod()
     budget = {"metadata": {"name": "new"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}}
-    with nobody_controls(corner):
+    with no_controller_manager(corner):
         path = corner.path("poddisruptionbudgets", api="/apis/policy/v1")
         corner.cluster.request("POST", path, budget).ok()
         answer = api.evict(pod_of(api, corner))

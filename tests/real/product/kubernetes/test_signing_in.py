@@ -229,7 +229,7 @@ def test_the_certificate_of_a_kubeconfig_is_shown(
     assert why == [noted]
 
 
-def test_a_user_who_lacks_a_right_is_told_which(corner: Corner, api: KubernetesApi) -> None:
+def test_a_user_that_lacks_a_right_is_told_which(corner: Corner, api: KubernetesApi) -> None:
     corner.add_node()
     corner.running_pod()
     pod = pod_of(api, corner)
