@@ -29,7 +29,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
         (("pause", "--until", "soon", "--why", "x"), "'soon' is no time"),
         (("status", "--config", "nowhere.toml"), "does not exist"),
         (("status", "--config", "broken.toml"), "is no TOML"),
-        (("explain", "nobody"), "called 'nobody'"),
+        (("explain", "n-99"), "called 'n-99'"),
         (("tick", "--budget", "nan"), "nan is no number of seconds"),
         (("run", "--every", "nan"), "nan is no number of seconds"),
         (("history", "--frob"), "--frob"),

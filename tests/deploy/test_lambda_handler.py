@@ -269,7 +269,7 @@ def test_a_function_that_failed_is_wired_anew(outcome: str, wired: int) -> None:
 def test_a_schedule_puts_nothing() -> None:
     stub = Stub(TickResult("busy", "throttled"), refusals=[Invalid("nothing to keep")])
     Function(stub)(SCHEDULED)
-    assert stub.refusals, "nobody asked the inbox"
+    assert stub.refusals, "the inbox was not asked"
 
 
 def test_notices_of_a_tick_that_worked_are_not_put_twice() -> None:

@@ -33,7 +33,7 @@ def every_notice_was_served(storm: Storm, replacements: int | None = None) -> No
     victims = {machine.instance_id for machine in storm.victims}
     assert replacements in (None, storm.launched()), "one replacement each"
     assert not storm.undrained, "all were empty when they died"
-    assert set(storm.judge.cordoned) == victims, "nobody else was cordoned"
+    assert set(storm.judge.cordoned) == victims, "no other node was cordoned"
     assert set(storm.judge.cordoned.values()) == {1}, "none was touched twice"
     assert set(storm.judge.asked.values()) == {1}, "no pod was asked to leave twice"
     assert told(storm, "interrupted") == told(storm, "drained") == Counter(victims), "each was told of once"
@@ -70,7 +70,7 @@ def test_only_those_that_the_fleet_needs_are_replaced() -> None:
 
 
 SHELLS: dict[str, tuple[str, dict[str, str], str, int]] = {
-    "A6: whether an interrupted node is replaced is decided anew by whoever comes": (
+    "A6: whether an interrupted node is replaced is decided anew by every tick": (
         "interruption",
         {"if not affected.replacement and (affected.kind": "if (affected.kind"},
         "one replacement each",

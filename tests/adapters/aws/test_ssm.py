@@ -1,4 +1,4 @@
-"""Parameters: kept for two minutes, asked for again when they prove wrong, shown to nobody."""
+"""Parameters: kept for two minutes, asked for again when they prove wrong, never shown."""
 
 from typing import Any
 

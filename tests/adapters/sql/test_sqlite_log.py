@@ -1,4 +1,4 @@
-"""The log in SQLite does not scale up for ever."""
+"""The log in SQLite does not become larger for ever."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -94,7 +94,7 @@ def begins_to_scale_up(cluster: Cluster, told: list[str]) -> str:
 
 def interrupts_no_machine(cluster: Cluster, told: list[str]) -> str:
     return (
-        f"{[affected.instance_id for affected in cluster.interrupted]} is taken for interrupted"
+        f"{[row.instance_id for row in cluster.interrupted]} is taken for interrupted"
         if "interrupted" in told
         else ""
     )
@@ -120,8 +120,8 @@ def condemns_no_machine(cluster: Cluster, told: list[str]) -> str:
 
 
 def claims_again(cluster: Cluster, told: list[str]) -> str:
-    """It was adopted, and nobody came to open its node before that ran out."""
-    return "" if "adopted" in told else f"L-A3: i-3 waits, and nobody opens it: {told}"
+    """It was adopted, and no tick came to open its node before that ran out."""
+    return "" if "adopted" in told else f"L-A3: i-3 waits, and no tick opens it: {told}"
 
 
 CONDEMNED = Cluster(
@@ -163,9 +163,9 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
             },
         },
         every_schedule(Story(World(fleet("aa"), 3), duds=frozenset({"i-new-1"})), 2),
-        "live and serve nobody",
+        "live and serve no pod",
     ),
-    "S-A4: a node that runs pods is condemned because it was not ready when somebody looked": (
+    "S-A4: a node that runs pods is condemned because it was not ready at one look": (
         {
             "scale_up": {
                 "_is_open(worker) and (worker.ready or late_s > 0)": "_is_open(worker) and worker.ready"
@@ -194,7 +194,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         lambda module: "not ours" if "not ours" in in_quiet(STRANGER, CALM)(module) else "",
         "not ours",
     ),
-    "H6: scale-up waits for a termination that nobody confirms": (
+    "H6: a scale-up waits for a termination that is never confirmed": (
         {
             "workflow": {
                 "        if isinstance(decision, AddWorkers):\n            yield _cut_short(": (
@@ -238,7 +238,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         with_snapshot(Cluster(), snapshot(*TWO, notices=(notice("i-stranger"),)), interrupts_no_machine),
         "taken for interrupted",
     ),
-    "S-A5: nobody guards the floor where it can be broken": (
+    "S-A5: the floor is not guarded where it can be broken": (
         {"scale_down": {"    if others < settings.min_workers:\n": "    if others < 0:\n"}},
         with_snapshot(DRAINED, snapshot(worker("i-1"), worker("i-3"), cpu=0.1), floor_kept, min_workers=2),
         "S-A5",
@@ -252,7 +252,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         with_snapshot(Cluster(), snapshot(*TWO, pending=1), holds),
         "PENDING_UP_SEC",
     ),
-    "L-A3: what has run out is waited for until somebody writes": (
+    "L-A3: what has run out is waited for until the next write": (
         {"workflow": {"_recalled(cluster, settings, now_s), snapshot,": "cluster, snapshot,"}},
         with_snapshot(
             Cluster(recent=(Recent("i-3", "default", "a", AT_S - 900),), pending_since_s=AT_S),
@@ -289,7 +289,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         every_schedule(Story(World(fleet("aa"), 3)), 1),
         "i-new-2",
     ),
-    "economy: nobody counts the launches of the hour": (
+    "economy: the launches of the hour are not counted": (
         {
             "launch_plan": {
                 "    return sum(spent.count for spent in this_hour(cluster, now_s))\n": "    return 0\n"

@@ -250,7 +250,8 @@ class Judge(Observer):
         record = self.record()
         action = _open(record)
         open_ids = {action.action_id} if action is not None else set()
-        open_ids |= {row.action_id for row in (*record.interrupted, *record.condemned)}
+        open_ids |= {row.action_id for row in record.interrupted}
+        open_ids |= {row.action_id for row in record.condemned}
         for node in self.cluster.by_name.values():
             owners = cordon_owners(node.value())
             if owners and not owners & open_ids and node.machine is not None and node.machine.alive:

@@ -151,7 +151,7 @@ def test_a_pool_below_its_own_floor_scales_up() -> None:
     assert decision.needs == (Need("gpu", 1, "below the pool's floor"),)
 
 
-def test_stamps_from_the_future_are_stamps_from_now() -> None:
+def test_timestamps_from_the_future_are_timestamps_from_now() -> None:
     future = int(NOW_S) + 86_400
     cluster = replace(CALM, last_scale_s=future, last_up_s=future, idle_since_s=future)
     seen = snapshot(*THREE, cpu=0.1)
@@ -174,7 +174,7 @@ def test_a_hold_is_written_once_and_again_only_when_something_changes() -> None:
 
 
 def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
-    """0 means "not": without a stamp, the time that pods waited is no time."""
+    """0 means "not": without a timestamp, the time that pods waited is no time."""
     unstamped = replace(CALM, pending_since_s=0)
     seen = snapshot(*TWO, pending=1)
 
@@ -185,8 +185,8 @@ def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
 
 
 def test_nothing_begins_to_leave_before_the_replacement_of_the_interrupted_is_decided() -> None:
-    affected = Interrupted("i-4", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)
+    taken = Interrupted("i-4", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)
 
-    assert "takes workers back" in hold(snapshot(*THREE, cpu=0.1), replace(CALM, interrupted=(affected,)))
-    answered = replace(CALM, interrupted=(replace(affected, replacement="unneeded"),))
+    assert "takes workers back" in hold(snapshot(*THREE, cpu=0.1), replace(CALM, interrupted=(taken,)))
+    answered = replace(CALM, interrupted=(replace(taken, replacement="unneeded"),))
     assert isinstance(decided(snapshot(*THREE, cpu=0.1), answered), RemoveWorkers)

@@ -1,4 +1,4 @@
-"""Bounds of every decision, and who counts as a worker for which question."""
+"""Bounds of every decision, and which machines count as workers for which question."""
 
 from dataclasses import replace
 from typing import Any
@@ -195,7 +195,7 @@ def test_on_its_way_is_what_will_take_pods_before_long() -> None:
     assert on_its_way(Cluster(), snapshot(*TWO)) == 0
     assert on_its_way(Cluster(), snapshot(*TWO, booting("i-9"))) == 1
     assert on_its_way(Cluster(), snapshot(*TWO, worker("i-9", joining=True))) == 1
-    assert on_its_way(Cluster(), snapshot(*TWO, booting("i-9", action_id=""))) == 0, "somebody else's"
+    assert on_its_way(Cluster(), snapshot(*TWO, booting("i-9", action_id=""))) == 0, "of another cluster"
     assert on_its_way(Cluster(), snapshot(*TWO, worker("i-9", joining=True, action_id=""))) == 0
     late = scaling_up(row(1, "i-9"))
     assert on_its_way(late, snapshot(*TWO, worker("i-9", ready=False))) == 1, "its scale-up waits for it"

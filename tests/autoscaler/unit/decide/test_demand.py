@@ -65,7 +65,7 @@ def test_a_pod_that_real_nodes_of_the_pool_do_not_hold_is_unsatisfiable_whatever
     large = pending(memory="3900Mi")
     full = pod("other", node="n-1", memory="2Gi")
 
-    assert build(listings(pods=[large])).pending == 1, "nobody has seen one yet"
+    assert build(listings(pods=[large])).pending == 1, "no node of it was seen yet"
     seen = build(listings(node("n-1", memory="3700Mi"), pods=[large, full]))
     assert seen.pending == 0
     assert "not enough memory" in seen.unsatisfiable[0]
@@ -208,7 +208,7 @@ def test_a_machine_that_boots_is_counted_once_and_as_what_it_is() -> None:
     assert counts(booting, 1) == []
     joining = replace(booting, nodes=[node("n-9", joining=True, ready=False, pool="gpu")])
     assert counts(joining, 1) == []
-    assert counts(look, 1) == [("gpu", 1, "")], "one that nobody has seen yet is of the first pool"
+    assert counts(look, 1) == [("gpu", 1, "")], "a machine whose node was not seen yet is of the first pool"
 
 
 def test_a_node_that_broke_in_service_is_no_room_to_come() -> None:

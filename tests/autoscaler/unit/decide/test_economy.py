@@ -45,7 +45,7 @@ def unsteady(world: World, effect: LaunchInstances) -> tuple[World, Outcome]:
 
 
 def killing(world: World, effect: LaunchInstances) -> tuple[World, Outcome]:
-    """Every machine dies before anybody sees it run."""
+    """Every machine dies before a look sees it run."""
     world, outcome = launching(world, effect)
     for machine in world.alive:
         if machine.request:

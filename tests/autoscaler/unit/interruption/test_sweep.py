@@ -1,4 +1,4 @@
-"""What nobody remembers: adopted or removed, and only ever what is ours."""
+"""What no record remembers: adopted or removed, and only ever what is ours."""
 
 from dataclasses import replace
 
@@ -111,7 +111,7 @@ def test_what_an_open_request_may_have_brought_is_waited_for() -> None:
     cluster, kinds = told(
         replace(scaling_up, scale_up=ScaleUp("1-a", AT_S, 1, (closed, other))), snapshot(*TWO, came)
     )
-    assert "terminating" in kinds, "its own request was refused: it came late, and nobody waits for it"
+    assert "terminating" in kinds, "its own request was refused: it came late, and no action waits for it"
 
 
 def test_an_open_node_is_closed_before_its_machine_is_ended() -> None:

@@ -225,7 +225,7 @@ def test_load_that_comes_back_ends_a_scale_down_and_the_fleet_scales_up() -> Non
     assert told == ["drainSkipped", "failScaleDown", "decision", "beginScaleUp"]
 
 
-def test_pending_and_idle_are_stamped_when_they_begin_and_zero_means_not() -> None:
+def test_pending_and_idle_are_dated_when_they_begin_and_zero_means_not() -> None:
     def stamps(cluster: Cluster) -> tuple[object, object]:
         item = encode(cluster)
         return item["pendingSinceEpoch"], item["idleSinceEpoch"]

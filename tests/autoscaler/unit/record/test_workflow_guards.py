@@ -35,7 +35,7 @@ SPENT = (Spent("0-a", AT_S - 10, SETTINGS.launch_budget),)
 
 
 def planned(*workers: Worker, cluster: Cluster = IDLE, **said: Any) -> list[str]:
-    """Who leaves an idle fleet."""
+    """The nodes that leave an idle fleet."""
     settings = said.pop("settings", {})
     after, _, _ = run(cluster, snapshot(*workers, cpu=0.1, **said), **settings)
     return [target.instance_id for target in after.scale_down.targets] if after.scale_down else []
@@ -80,7 +80,7 @@ def test_a_scale_down_that_runs_does_not_ask_again_which_nodes_must_stay() -> No
     _, _, due = run(scaling_down(Target("i-3")), snapshot(*THREE, cpu=0.1, must_stay=must_stay))
     assert [effect for effect in due if isinstance(effect, Drain)] == [Drain("i-3", "1-a")]
     cluster, _, _ = run(Cluster(), snapshot(*THREE, must_stay=must_stay))
-    assert cluster.scale_down is None, "nor is anybody considered before it matters"
+    assert cluster.scale_down is None, "nor is a node considered before it matters"
 
 
 def test_an_idle_fleet_that_no_node_may_leave_says_so() -> None:
@@ -144,7 +144,7 @@ def test_only_new_requests_replace_the_interrupted_in_an_open_scale_up() -> None
     after, told, _ = run(cluster, seen)
 
     assert kinds(told)[:3] == ["interrupted", "interrupted", "extendScaleUp"]
-    assert sum(bool(affected.replacement) for affected in after.interrupted) == 1
+    assert sum(bool(each.replacement) for each in after.interrupted) == 1
 
 
 def test_a_replacement_waits_for_the_back_off_and_for_its_template() -> None:

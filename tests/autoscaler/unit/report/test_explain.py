@@ -122,7 +122,7 @@ def test_the_twelve_blockers_are_each_named_with_node_pod_reason_and_what_lifts_
 
 
 def test_what_is_said_is_what_removing_nodes_goes_by() -> None:
-    """Who has a reason of its own here is exactly who `must_stay` there."""
+    """The nodes with a reason of their own here are exactly those that `must_stay` there."""
     look, _ = twelve()
     look = replace(look, settings=ROOMY)
     snapshot = build(look)

@@ -229,7 +229,7 @@ def test_attempts_come_to_an_end() -> None:
 
 
 def test_a_request_whose_answer_was_not_noted_is_repeated_however_late_that_is() -> None:
-    """The answer was lost, and nobody came for an hour: the token still tells what was launched."""
+    """The answer was lost, and no tick came for an hour: the token still tells what was launched."""
     extended = written(proceed(scaling_up(row()), snapshot(*TWO), NOW_S + 3_600))
 
     assert kinds(extended) == ["joinExtended"]

@@ -1,4 +1,4 @@
-"""Who leaves: the oldest out of the fullest zone, never the last of a zone."""
+"""Which node leaves: the oldest out of the fullest zone, never the last of a zone."""
 
 from collections import Counter
 

@@ -208,7 +208,7 @@ def test_no_second_node_is_asked_for_while_one_like_it_stands_empty(spec: dict[s
 
 
 def test_a_doubtful_pod_is_tried_in_each_zone_once() -> None:
-    """A volume may be tied to a zone that nobody here sees."""
+    """A volume may be tied to a zone that is not seen here."""
     idle = [room(f"n-{zone}", zone=zone, empty=True) for zone in "abc"]
 
     assert needs(pending(spec=CLAIM)) == [("default", 1, "")]

@@ -1,4 +1,4 @@
-"""What may not share a node, and who is placed first, guard by guard."""
+"""What may not share a node, and which pods are placed first, guard by guard."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A new node may have to be called Ready by a second readiness check before it has joined."""
+"""A second source may have to call a new node Ready before it has joined."""
 
 from pathlib import Path
 
@@ -38,9 +38,7 @@ def ready(*names: str | None) -> dict[str, bool]:
 
 def test_a_node_that_the_readiness_check_does_not_call_ready_has_not_joined() -> None:
     assert ready("n-old") == {"n-new": False, "n-old": True}
-    assert ready("n-new") == {"n-new": True, "n-old": True}, (
-        "who has joined needs no readiness check any more"
-    )
+    assert ready("n-new") == {"n-new": True, "n-old": True}, "a node that has joined needs no second check"
 
 
 def test_without_a_readiness_check_the_word_of_the_api_counts() -> None:

@@ -1,4 +1,4 @@
-"""The apiserver proves who it is, and lets everybody do what they were granted and no more."""
+"""The apiserver proves its identity, and lets every user do what was granted and no more."""
 
 import json
 import ssl
@@ -75,7 +75,7 @@ def test_the_certificate_passes_the_strict_rules_of_newer_pythons(cluster: Clust
 
 
 def _version(cluster: Cluster, trust: ssl.SSLContext) -> Any:
-    """What the apiserver tells anybody."""
+    """What the apiserver tells every client."""
     with urllib.request.urlopen(f"{cluster.server}/version", context=trust, timeout=HANG_S) as answer:
         return json.load(answer)
 

@@ -6,7 +6,7 @@ from holdfast.adapters.aws.ec2 import Denied
 from holdfast.kernel import Busy, Unknown
 from tests.real.product.autoscaler_ec2.world import World
 
-NOBODY = "i-00000000000000000"
+ABSENT = "i-00000000000000000"
 
 
 def test_many_end_in_one_call(world: World) -> None:
@@ -34,7 +34,7 @@ def test_nothing_to_end_is_no_call(world: World) -> None:
 
 def test_an_id_that_ec2_does_not_know_holds_up_no_other_machine(world: World) -> None:
     ids = world.launched(world.action, count=4)
-    wanted = [NOBODY, *ids[:2], "i-00000000000000001", *ids[2:]]
+    wanted = [ABSENT, *ids[:2], "i-00000000000000001", *ids[2:]]
     answer = world.cloud.terminate(wanted)
     assert answer == {**dict.fromkeys(wanted, False), **dict.fromkeys(ids, True)}
     for each in ids:
@@ -42,7 +42,7 @@ def test_an_id_that_ec2_does_not_know_holds_up_no_other_machine(world: World) ->
 
 
 def test_only_ids_that_ec2_does_not_know_are_none_accepted(world: World) -> None:
-    assert world.cloud.terminate([NOBODY, "nonsense"]) == {NOBODY: False, "nonsense": False}
+    assert world.cloud.terminate([ABSENT, "nonsense"]) == {ABSENT: False, "nonsense": False}
 
 
 def test_a_protected_machine_holds_up_no_other(world: World) -> None:

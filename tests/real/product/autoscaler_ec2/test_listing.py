@@ -1,4 +1,4 @@
-"""Which machines the adapter sees: the cluster's workers in every state, and nobody else's."""
+"""Which machines the adapter sees: the cluster's workers in every state, and no others."""
 
 from dataclasses import replace
 from typing import Any
@@ -125,6 +125,6 @@ def test_an_answer_that_is_lost_is_busy_because_looking_changes_nothing(world: W
 
 
 def test_a_server_that_cannot_be_reached_is_busy(world: World) -> None:
-    nobody = make_client(endpoint_url=f"http://127.0.0.1:{free_port()}", region="us-east-1")
+    silent = make_client(endpoint_url=f"http://127.0.0.1:{free_port()}", region="us-east-1")
     with pytest.raises(Busy, match="ec2:DescribeInstances"):
-        Ec2Cloud(nobody, world.settings).instances()
+        Ec2Cloud(silent, world.settings).instances()

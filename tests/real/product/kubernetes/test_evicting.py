@@ -12,7 +12,7 @@ from tests.real.product.kubernetes.seeing import node_of, pod_of, raw, with_uid
 from tests.real.traces import processes_naming
 
 PROGRAM = "kube-controller-manager"
-SOMEBODY_ELSE = "00000000-0000-0000-0000-000000000000"
+ANOTHER_UID = "00000000-0000-0000-0000-000000000000"
 
 
 def is_leaving(corner: Corner, name: str = "web") -> bool:
@@ -113,8 +113,8 @@ def test_another_pod_of_that_name_is_not_touched(corner: Corner, api: Kubernetes
     corner.add_node()
     corner.running_pod()
     pod = pod_of(api, corner)
-    assert api.evict(with_uid(pod, SOMEBODY_ELSE)).outcome is Eviction.GONE
-    api.delete_pod(with_uid(pod, SOMEBODY_ELSE), grace_s=0)
+    assert api.evict(with_uid(pod, ANOTHER_UID)).outcome is Eviction.GONE
+    api.delete_pod(with_uid(pod, ANOTHER_UID), grace_s=0)
     assert raw(corner, corner.path("pods", "web"))["metadata"]["uid"] == pod.metadata.uid
     assert not is_leaving(corner)
 
@@ -176,7 +176,7 @@ def test_a_node_is_deleted_by_uid_and_a_newer_one_of_that_name_is_not(
 ) -> None:
     name = corner.add_node()
     first = node_of(api, name)
-    api.delete_node(name, SOMEBODY_ELSE)
+    api.delete_node(name, ANOTHER_UID)
     assert node_of(api, name).metadata.uid == first.metadata.uid
     api.delete_node(name, first.metadata.uid)
     assert api.node(name) is None

@@ -1,4 +1,4 @@
-"""Notices, alone and in batches: ours are answered once, others' not at all, and bad ones hurt nobody."""
+"""Notices, alone and in batches: ours are answered once, others' not at all, and bad ones do no harm."""
 
 from datetime import UTC, datetime, timedelta
 
