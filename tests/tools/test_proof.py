@@ -22,7 +22,7 @@ TITLES = [
     *whole.VARIANTS,
     *stories.STORIES,
     *late.SCALING_UP,
-    *late.CARRYING,
+    *late.EXECUTING,
     *late.TICKING,
     *moves.VARIANTS,
     moves.AGAIN,

@@ -77,7 +77,7 @@ def evicts_by_an_old_record(module: Any) -> str:
     return " ".join(each for each in bench.world.touched if each.startswith("evict"))
 
 
-def ends_for_want_of_a_readiness_check(module: Any) -> str:
+def counts_a_ready_node_as_unready(module: Any) -> str:
     world = SmallWorld.of(1)
     world.its_nodes = [node("n-0", joining=True)]
     auto = ticking.Bench(world, made=partial(module.Autoscaler, readiness_check=Says(broken=True))).auto
@@ -99,7 +99,7 @@ SCALING_UP: dict[str, tuple[dict[str, str], Tell]] = {
         never_ends,
     ),
 }
-CARRYING: dict[str, tuple[dict[str, str], Tell]] = {
+EXECUTING: dict[str, tuple[dict[str, str], Tell]] = {
     "S-A4: a node is opened by a record that was read long ago": (
         {'            self._still_fresh(ADMIT_WITHIN_S, "admit")\n': ""},
         opens_late,
@@ -118,7 +118,7 @@ TICKING: dict[str, tuple[dict[str, str], Tell]] = {
     ),
     "L-A3: a readiness check that gives no answer makes every new node late": (
         {'({error})")\n            return None\n\n': '({error})")\n            return frozenset()\n\n'},
-        ends_for_want_of_a_readiness_check,
+        counts_a_ready_node_as_unready,
     ),
 }
 
@@ -132,10 +132,10 @@ def test_scaling_up_without(title: str) -> None:
     prove("variant", title, caught_by="a story")
 
 
-@pytest.mark.parametrize("title", [*CARRYING, *TICKING])
+@pytest.mark.parametrize("title", [*EXECUTING, *TICKING])
 def test_a_shell_without(title: str) -> None:
-    module = execute if title in CARRYING else tick
-    changes, tell = {**CARRYING, **TICKING}[title]
+    module = execute if title in EXECUTING else tick
+    changes, tell = {**EXECUTING, **TICKING}[title]
 
     assert tell(module) == ""
     assert tell(broken(module.__name__, changes))

@@ -23,7 +23,7 @@ from holdfast.sim.kubernetes.pods import (
     SimNode,
     SimPod,
     Workload,
-    stamp,
+    timestamp,
 )
 from holdfast.sim.world import World
 
@@ -223,6 +223,6 @@ def _unschedulable(now_s: float, nodes: int) -> PodStatus:
         status="False",
         reason="Unschedulable",
         message=f"0/{nodes} nodes are available",
-        last_transition_time=stamp(now_s),
+        last_transition_time=timestamp(now_s),
     )
     return PodStatus(phase="Pending", conditions=(condition,))

@@ -45,7 +45,7 @@ UNSEEN: Final = PodStatus(phase="Pending")
 """The scheduler has not looked at it yet."""
 
 
-def stamp(at_s: float) -> str:
+def timestamp(at_s: float) -> str:
     """A moment as Kubernetes writes it."""
     return f"{datetime.fromtimestamp(int(at_s), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
@@ -156,8 +156,8 @@ class SimPod:
                 labels=workload.labels,
                 annotations={DO_NOT_EVICT: "true"} if workload.do_not_evict else {},
                 owner_references=owners,
-                creation_timestamp=stamp(self.created_s),
-                deletion_timestamp=stamp(self.deleting_s) if self.deleting_s else None,
+                creation_timestamp=timestamp(self.created_s),
+                deletion_timestamp=timestamp(self.deleting_s) if self.deleting_s else None,
             ),
             spec=spec,
             status=self.status,
@@ -229,7 +229,7 @@ class SimNode:
                 resource_version=str(self.version),
                 labels=self.labels,
                 annotations=dict(self.annotations),
-                creation_timestamp=stamp(self.created_s),
+                creation_timestamp=timestamp(self.created_s),
             ),
             spec=NodeSpec(provider_id=self.provider_id, unschedulable=self.cordoned, taints=self.taints),
             status=NodeStatus(

@@ -175,11 +175,11 @@ def test_a_hold_is_written_once_and_again_only_when_something_changes() -> None:
 
 def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
     """0 means "not": without a timestamp, the time that pods waited is no time."""
-    unstamped = replace(CALM, pending_since_s=0)
+    undated = replace(CALM, pending_since_s=0)
     seen = snapshot(*TWO, pending=1)
 
-    assert "less than 180 s" in hold(seen, unstamped)
-    write = book(unstamped, seen, Hold("x"), SETTINGS, NOW_S)
+    assert "less than 180 s" in hold(seen, undated)
+    write = book(undated, seen, Hold("x"), SETTINGS, NOW_S)
     assert write is not None
     assert write.value.pending_since_s == int(NOW_S)
 

@@ -91,14 +91,14 @@ def test_idle_is_little_load_over_the_whole_window_and_no_pod_that_waits() -> No
 
 def test_only_a_hold_leaves_its_reason_in_the_record() -> None:
     held = book(Cluster(), snapshot(*TWO), Hold("because"), SETTINGS, NOW_S)
-    shrunk = book(
+    scaled_down = book(
         replace(CALM, hold_reason="because"), snapshot(*TWO), RemoveWorkers("idle"), SETTINGS, NOW_S
     )
 
     assert held is not None
     assert held.value.hold_reason == "because"
-    assert shrunk is not None
-    assert shrunk.value.hold_reason == ""
+    assert scaled_down is not None
+    assert scaled_down.value.hold_reason == ""
 
 
 def test_while_an_action_is_open_the_stamps_move_and_nothing_else() -> None:

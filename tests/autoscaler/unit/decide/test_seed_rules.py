@@ -31,10 +31,10 @@ def test_the_fleet_is_not_idle_while_pods_wait_however_little_there_is_to_do() -
 def test_a_stamp_from_the_future_cools_down_from_now() -> None:
     future = int(NOW_S) + 86_400
     scaled_up = Cluster(pending_since_s=LONG_AGO, last_up_s=future)
-    shrunk = Cluster(idle_since_s=LONG_AGO, last_scale_s=future)
+    cooling = Cluster(idle_since_s=LONG_AGO, last_scale_s=future)
 
     assert "cooling down" in decide(scaled_up, snapshot(*THREE, pending=3), SETTINGS, NOW_S).why
-    assert "cooling down" in decide(shrunk, snapshot(*THREE, cpu=0.1), SETTINGS, NOW_S).why
+    assert "cooling down" in decide(cooling, snapshot(*THREE, cpu=0.1), SETTINGS, NOW_S).why
 
 
 def scaling_down(status: Status, for_s: int) -> Cluster:

@@ -195,7 +195,7 @@ def test_pods_with_other_doubts_share_nodes() -> None:
 
 @pytest.mark.parametrize(("spec", "doubt"), DOUBTFUL)
 def test_no_second_node_is_asked_for_while_one_like_it_stands_empty(spec: dict[str, Any], doubt: str) -> None:
-    """Else a pod that no node will ever take, for an unknown reason, scales the fleet up to its limit."""
+    """Else a pod that no node takes, for an unknown reason, would scale the fleet up to its limit."""
     here = some(3, spec=spec)
     idle = tuple(room(f"n-{zone}", zone=zone, empty=True) for zone in "abc")
 
