@@ -72,7 +72,7 @@ def test_only_those_that_the_fleet_needs_are_replaced() -> None:
 SHELLS: dict[str, tuple[str, dict[str, str], str, int]] = {
     "A6: whether an interrupted node is replaced is decided anew by every tick": (
         "interruption",
-        {"if not affected.replacement and (affected.kind": "if (affected.kind"},
+        {"        if not affected.replacement\n        and (": "        if ("},
         "one replacement each",
         10,
     ),

@@ -46,7 +46,7 @@ VARIANTS = {
         14,
     ),
     "A4: what never joins is waited for": Variant(
-        "scale-up",
+        "scale_up",
         "elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):",
         "elif late_s > 10**9:",
         "L-A1",
