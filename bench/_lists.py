@@ -163,13 +163,13 @@ def _managed(fields: int) -> list[dict[str, Any]]:
     inside: dict[str, Any] = {f"f:field{i}": {"f:inner": {}, "f:other": {}} for i in range(fields)}
     return [
         {
-            "manager": who,
+            "manager": manager,
             "operation": "Update",
             "apiVersion": "v1",
             "time": BORN,
             "fieldsV1": {"f:spec": inside},
         }
-        for who in ("kube-controller-manager", "k3s")
+        for manager in ("kube-controller-manager", "k3s")
     ]
 
 

@@ -39,7 +39,7 @@ def parse_two() -> object:
 
 
 def load_two() -> object:
-    """By the standard library, into plain dictionaries, with everything that nobody reads."""
+    """By the standard library, into plain dictionaries, with everything that is never read."""
     return [json.loads(page) for page in NODES], [json.loads(page) for page in PODS]
 
 

@@ -27,7 +27,7 @@ SUBNETS: Final = {f"subnet-{n:08x}": zone for n, zone in enumerate(_lists.ZONES)
 
 
 class Tables:
-    """As much of DynamoDB as a record needs that nobody else writes."""
+    """As much of DynamoDB as a record needs that has one writer."""
 
     def __init__(self) -> None:
         self.item: dict[str, Any] = {}

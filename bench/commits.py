@@ -101,7 +101,7 @@ class Bare:
             execute("BEGIN IMMEDIATE")
             row = execute(SELECT, (COLLECTION, SUBJECT)).fetchone()
             if (row[0] if row else 0) != self._version:
-                raise RuntimeError("somebody else writes into the benchmark's file")
+                raise RuntimeError("another process writes into the benchmark's file")
             self._version += 1
             if not self._ready_made:
                 body, numbers = json.dumps(item), json.dumps(EVENT_NUMBERS)

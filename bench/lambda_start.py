@@ -2,7 +2,7 @@
 
 Ours: import the handler and run a whole idle tick: settings read, five services asked over HTTP or
 TLS (DynamoDB, EC2, SSM, Prometheus, the Kubernetes API), a decision, metrics and log written.
-Beside: import boto3 and make its three clients, asking nobody.  Both in fresh processes that see the
+Beside: import boto3 and make its three clients, without a call.  Both in fresh processes that see the
 unpacked zip, and boto3 beside it as Lambda has it; what is measured is the CPU time of the process
 from its first line on, so that servers and the interpreter's own start do not count.
 """

@@ -42,7 +42,7 @@ INVARIANTS: Final = (
         "every machine of ours is recorded, or goes",
         SCALING_UP,
         FLEETS,
-        ("A1:", "H1: nobody", "A4: what did not join"),
+        ("A1:", "H1: no sweep", "A4: what did not join"),
     ),
     Invariant(
         "S-A4",
@@ -68,16 +68,16 @@ INVARIANTS: Final = (
         FLEETS,
         ("S3:", "A5:", "H7: the cordon of an interrupted", "H7: a cordon that a person"),
     ),
-    Invariant("L-A3", "pods that wait and find room bring scale-up", SCALING_UP, FLEETS, ("L-A3:",)),
+    Invariant("L-A3", "pods that wait and find no room bring a scale-up", SCALING_UP, FLEETS, ("L-A3:",)),
     Invariant("L-A4", "below the floor the fleet scales up", SCALING_UP, FLEETS, ("H6:", "L-A4:")),
     Invariant("economy", "launches and dollars an hour stay in bounds", (), FLEETS, ("economy:",)),
     Invariant("S-F1", "at most one primary is written down", ("takeover",), TOGETHER, ("S4:", "S5:")),
     Invariant("S-F3", "never two instances serve at once", ("takeover",), TOGETHER, ("H2:",)),
     Invariant("L-F1", "a primary serves again", ("takeover",), TOGETHER, ("L-F1:",)),
-    Invariant("S-K2", "shards that nobody may read are said loudly", ("agreement",), TOGETHER, ("S-K2:",)),
+    Invariant("S-K2", "shards that no worker may read are said loudly", ("agreement",), TOGETHER, ("S-K2:",)),
     Invariant("L-K1", "every worker ends with the cap that is true", ("agreement",), TOGETHER, ("S9:",)),
     Invariant(
-        "S-A7", "versions only scale up; a write has one winner", (), FLEETS, ("S13:", "H8:", "H9:", "S9:")
+        "S-A7", "versions only increase; a write has one winner", (), FLEETS, ("S13:", "H8:", "H9:", "S9:")
     ),
 )
 

@@ -50,7 +50,7 @@ def pod(
     spec: Mapping[str, Any] | None = None,
     status: Mapping[str, Any] | None = None,
 ) -> Pod:
-    """Running on `node`; without one, Pending.  `owner` is kind/name, empty for nobody."""
+    """Running on `node`; without one, Pending.  `owner` is kind/name, empty for none."""
     kind, _, owner_name = owner.partition("/")
     conditions = [{"type": "Ready", "status": "True"}] if node else [UNSCHEDULABLE] if unschedulable else []
     asked = requests if requests is not None else {"cpu": cpu, "memory": memory}

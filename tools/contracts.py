@@ -11,7 +11,7 @@ from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
 
 Breach = tuple[str, str, str]
-"""Who imports, what it imports, and in which lines."""
+"""The module that imports, what it imports, and in which lines."""
 
 
 class OnlyAllowedImports(Contract):

@@ -45,7 +45,7 @@ def test_so_many_kills_lose_nothing_that_was_acknowledged(tmp_path: Path, kills:
     assert found["inside_a_commit"] >= kills / 5, "kills between commits prove little"
     assert found["all_at_once"] >= 1, "the file was never left to recovery alone"
     assert found["acknowledged"] >= kills, "each kill waits for a commit after the one before"
-    assert found["conflicts"] > 0, "nobody raced"
+    assert found["conflicts"] > 0, "no two workers raced"
     figures = {name: found[name] for name in ("kills", "acknowledged", "inside_a_commit", "all_at_once")}
     prove("kill9", "sqlite", **figures)
 
@@ -65,7 +65,7 @@ def scaled_up(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
     path, lines = str(tmp_path / "s.db"), list[str]()
     workflow = locked_by("w-1", 60)
     with closing(Database(path)) as database:
-        hands: DriverPorts[Cluster, Wish, AddWorkers] = DriverPorts.on(
+        ports: DriverPorts[Cluster, Wish, AddWorkers] = DriverPorts.on(
             Reporting(sqlite_cluster_store(database), lines.append),
             SUBJECT,
             look=lambda: Wish(uuid.uuid4().hex, 2),
@@ -74,7 +74,7 @@ def scaled_up(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
             new_id=lambda: uuid.uuid4().hex,
             random=lambda: 1.0,
         )
-        taken = [type(advance(hands, workflow)) for _ in range(9)]
+        taken = [type(advance(ports, workflow)) for _ in range(9)]
     assert {Write, Do} <= set(taken)
     told = [line.split() for line in lines]
     acknowledged = [(int(version), commit_id) for what, version, commit_id in told if what == "done"]
@@ -91,7 +91,7 @@ def test_an_unharmed_file_is_found_unharmed(scaled_up: tuple[str, list[Acknowled
     [
         ("DELETE FROM events WHERE version = 4", "version 5 follows version 3"),
         ("DELETE FROM events WHERE version = (SELECT max(version) FROM events)", "was acknowledged to"),
-        ("UPDATE events SET commit_id = 'x' WHERE version = 3", "which nobody ever tried"),
+        ("UPDATE events SET commit_id = 'x' WHERE version = 3", "which no worker ever tried"),
         ("DELETE FROM events WHERE version = 3 AND n = 0", "stands where 0 belongs"),
         (
             "UPDATE events SET commit_id = (SELECT max(commit_id) FROM events) WHERE version IN (1, 2)",

@@ -23,7 +23,7 @@ from tests.ministack import client_for
 
 @pytest.fixture
 def cloud(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """An EC2 that knows nothing but the control plane's address, and counts who asks."""
+    """An EC2 that knows nothing but the control plane's address, and counts the questions."""
     known: dict[str, Any] = {"address": "10.0.0.5", "asked": 0}
 
     class Cloud:
@@ -50,7 +50,7 @@ def test_addresses_that_are_left_open_are_the_control_planes(cloud: dict[str, An
     assert made.settings == found  # type: ignore[attr-defined]  # machines join the address that was found
 
 
-def test_addresses_that_are_given_stay_and_nobody_is_asked(cloud: dict[str, Any]) -> None:
+def test_addresses_that_are_given_stay_and_ec2_is_not_asked(cloud: dict[str, Any]) -> None:
     given = Settings(metrics="requests", k8s_api_url="https://api", k8s_api_token_param="/api")
 
     assert wiring.locate(given, {})[0] == given
@@ -136,7 +136,7 @@ def test_calls_run_side_by_side_and_answer_in_order() -> None:
     together = threading.Barrier(3, timeout=30)
 
     def call(n: int) -> Outcome:
-        together.wait()  # nobody passes before all are there
+        together.wait()  # no call passes before all are there
         return Happened(n)
 
     assert wiring.side_by_side([lambda n=n: call(n) for n in range(3)]) == [Happened(n) for n in range(3)]  # type: ignore[misc]

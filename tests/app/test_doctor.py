@@ -314,7 +314,7 @@ def test_an_api_that_does_not_let_us_in_is_told(monkeypatch: pytest.MonkeyPatch)
     assert check.what == "API server"
 
 
-def test_a_load_that_is_not_known_is_wrong_only_if_there_is_somebody_to_measure(
+def test_a_load_that_is_not_known_is_wrong_only_if_there_is_a_worker_to_measure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Silent:

@@ -1,4 +1,4 @@
-"""A cluster and a cloud that stand still, and remember who touched them: for the command line."""
+"""A cluster and a cloud that stand still, and remember what was done to them: for the command line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

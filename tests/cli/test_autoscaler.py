@@ -210,7 +210,7 @@ def test_explain_of_one_node_or_pod_shows_that_alone(shell: Shell) -> None:
         ("db", "shop/db has a node already"),
     ],
 )
-def test_explain_of_nobody_is_bad_input(shell: Shell, name: str, says: str) -> None:
+def test_explain_of_an_unknown_name_is_bad_input(shell: Shell, name: str, says: str) -> None:
     shell.world.its_pods = [pod("db", node="n-1")]
 
     done = shell("explain", name)
@@ -274,7 +274,7 @@ def test_sweep_accounts_for_everything_and_can_leave_it_at_that(shell: Shell) ->
     assert shell.world.touched == []
 
 
-def test_sweep_removes_what_nobody_owns(shell: Shell) -> None:
+def test_sweep_removes_what_no_action_owns(shell: Shell) -> None:
     shell.world.machines.append(instance("i-lost", launched_s=1))
 
     found = shell.json("sweep")

@@ -29,13 +29,13 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
         (("pause", "--until", "soon", "--why", "x"), "'soon' is no time"),
         (("status", "--config", "nowhere.toml"), "does not exist"),
         (("status", "--config", "broken.toml"), "is no TOML"),
-        (("explain", "nobody"), "called 'nobody'"),
+        (("explain", "n-99"), "called 'n-99'"),
         (("tick", "--budget", "nan"), "nan is no number of seconds"),
         (("run", "--every", "nan"), "nan is no number of seconds"),
         (("history", "--frob"), "--frob"),
     ],
 )
-def test_what_was_asked_wrongly_is_json_for_whoever_asked_for_json(
+def test_bad_input_is_json_where_json_was_asked_for(
     shell: Shell, arguments: tuple[str, ...], says: str
 ) -> None:
     Path("broken.toml").write_text("this is no TOML")
@@ -81,7 +81,7 @@ def test_a_narrow_screen_shows_whole_words_or_nothing(columns: int) -> None:
     assert max(len(line.rstrip()) for line in text.splitlines()) <= columns
 
 
-def test_status_of_nobody_is_a_screen_too(shell: Shell) -> None:
+def test_status_of_an_empty_fleet_is_a_screen_too(shell: Shell) -> None:
     shell.world.machines.clear()
     shell.world.its_nodes.clear()
 

@@ -263,7 +263,7 @@ def test_a_notice_that_came_alone_is_brought_again_whatever_kept_it_out_for_now(
 
 
 @pytest.mark.parametrize(("outcome", "wired"), [("idle", 1), ("out of time", 1), ("busy", 2), ("refused", 2)])
-def test_whoever_failed_is_wired_anew(outcome: str, wired: int) -> None:
+def test_a_function_that_failed_is_wired_anew(outcome: str, wired: int) -> None:
     """An address or a sign-in may have changed."""
     function = Function(Stub(TickResult(TickOutcome(outcome), "why")))
     for _ in range(2):
@@ -274,7 +274,7 @@ def test_whoever_failed_is_wired_anew(outcome: str, wired: int) -> None:
 def test_a_schedule_puts_nothing() -> None:
     stub = Stub(TickResult(TickOutcome.BUSY, "throttled"), refusals=[Invalid("nothing to keep")])
     Function(stub)(SCHEDULED)
-    assert stub.refusals, "nobody asked the inbox"
+    assert stub.refusals, "the inbox was not asked"
 
 
 def test_notices_of_a_tick_that_worked_are_not_put_twice() -> None:

@@ -63,11 +63,11 @@ def test_its_environment_is_a_whole_and_sound_configuration() -> None:
 
 
 def test_every_variable_means_something() -> None:
-    """A variable that nobody reads would be taken for a setting that works."""
+    """A variable that is never read would be taken for a setting that works."""
     read = {"LOG_LEVEL"}
     for name in environment():
         wrong = {**environment(), name: "\0"}
-        assert name in read or _differs(wrong), f"{name} is set and nobody reads it"
+        assert name in read or _differs(wrong), f"{name} is set and never read"
 
 
 def _differs(environ: Mapping[str, str]) -> bool:

@@ -55,7 +55,7 @@ class Store:
         self.version += 1
         self.value, self.ids[self.version] = value, commit_id
 
-    def hands(self, outcome: Outcome = HAPPENED) -> DriverPorts[int, None, str]:
+    def ports(self, outcome: Outcome = HAPPENED) -> DriverPorts[int, None, str]:
         ids = (f"commit-{n}" for n in count())
         return DriverPorts(
             read=lambda: Versioned(self.value, self.version, self.ids.get(self.version, "")),
@@ -86,24 +86,24 @@ ACTS: Workflow[int, None, str] = Workflow(
 def test_a_lost_answer_to_our_own_write_is_done() -> None:
     store = Store("lost after")
 
-    assert advance(store.hands(), WRITES) == written(1)
+    assert advance(store.ports(), WRITES) == written(1)
     assert (store.value, store.version) == (1, 1)
 
 
 def test_a_lost_answer_to_anothers_win_is_a_lost_race() -> None:
     with pytest.raises(Conflict, match="version 1 is another's"):
-        advance(Store("another wins, our answer lost").hands(), WRITES)
+        advance(Store("another wins, our answer lost").ports(), WRITES)
 
 
-def test_a_lost_answer_that_nobody_can_explain_stays_unknown() -> None:
+def test_a_lost_answer_that_the_log_cannot_explain_stays_unknown() -> None:
     with pytest.raises(Unknown):
-        advance(Store("lost before").hands(), WRITES)
+        advance(Store("lost before").ports(), WRITES)
 
 
 def test_news_of_an_effect_survive_lost_races_lost_answers_and_a_busy_store() -> None:
     store = Store("another wins", "busy", "lost before", "busy", "works")
 
-    advance(store.hands(), ACTS)
+    advance(store.ports(), ACTS)
 
     assert store.value == 1
     assert store.pauses == [0.05, 0.1, 0.2], "it waits a little longer each time, but not after a lost race"
@@ -113,21 +113,21 @@ def test_a_store_that_stays_busy_is_not_asked_for_ever() -> None:
     store = Store(*["busy"] * (NOTE_TRIES_MAX + 5))
 
     with pytest.raises(Busy, match="could not note effect"):
-        advance(store.hands(), ACTS)
+        advance(store.ports(), ACTS)
 
 
 def test_a_read_that_fails_does_not_lose_the_news() -> None:
     store = Store()
-    hands = store.hands()
+    ports = store.ports()
     failing = iter([Busy("throttled"), Unknown("no answer")])
     turns = iter([False, True, True, False])  # the first read of the turn works, two of the notes do not
 
     def read() -> Versioned[int]:
         if next(turns, False):
             raise next(failing)
-        return hands.read()
+        return ports.read()
 
-    advance(replace(hands, read=read), ACTS)
+    advance(replace(ports, read=read), ACTS)
 
     assert store.value == 1
 
@@ -140,7 +140,7 @@ def test_news_that_cannot_be_noted_do_not_hold_up_the_others() -> None:
     store = Store(*["busy"] * NOTE_TRIES_MAX)
 
     with pytest.raises(Busy, match="could not note first"):
-        advance(store.hands(), two)
+        advance(store.ports(), two)
 
     assert store.value == 1, "the second effect was noted all the same"
 
@@ -148,7 +148,7 @@ def test_news_that_cannot_be_noted_do_not_hold_up_the_others() -> None:
 def test_an_effect_whose_outcome_is_unknown_is_settled_as_unknown() -> None:
     store = Store()
 
-    advance(store.hands(outcome=Unknown("no answer")), ACTS)
+    advance(store.ports(outcome=Unknown("no answer")), ACTS)
 
     assert store.version == 0, "this workflow notes only what certainly happened"
 

@@ -38,7 +38,7 @@ class Shell:
     interferes: bool = False
     """Whether another process commits right after our first commit."""
 
-    def hands(self) -> DriverPorts[int, int, str]:
+    def ports(self) -> DriverPorts[int, int, str]:
         return DriverPorts(
             read=lambda: Versioned(self.value, self.version, ""),
             look=self._look,
@@ -82,20 +82,20 @@ def counting(effect: str = FROM_RECORD) -> Workflow[int, int, str]:
 
 def test_steps_after_an_own_commit_need_no_look() -> None:
     shell = Shell()
-    assert shipped.advance(shell.hands(), counting()) == Do((FROM_RECORD,))
+    assert shipped.advance(shell.ports(), counting()) == Do((FROM_RECORD,))
     assert shell.done == ["look", "commit 1", "commit 2", FROM_RECORD]
 
 
 def test_a_workflow_that_says_nothing_looks_before_every_step() -> None:
     shell = Shell()
-    shipped.advance(shell.hands(), replace(counting(), reuse_s=0.0))
+    shipped.advance(shell.ports(), replace(counting(), reuse_s=0.0))
     assert shell.done == ["look", "commit 1"]
 
 
 def test_nothing_left_to_do_ends_the_turn_without_another_look() -> None:
     shell = Shell()
     once = replace(counting(), step=lambda value, seen, now_s: Done() if value else _write(1))
-    assert shipped.advance(shell.hands(), once) == Done()
+    assert shipped.advance(shell.ports(), once) == Done()
     assert shell.done == ["look", "commit 1"]
 
 
@@ -106,16 +106,16 @@ def _write(value: int) -> Any:
 def looks_first(driver: Any) -> None:
     """What the record alone does not say is not carried out on a look that is older than the record."""
     shell = Shell()
-    driver.advance(shell.hands(), counting(FROM_LOOK))
+    driver.advance(shell.ports(), counting(FROM_LOOK))
     assert FROM_LOOK not in shell.done, shell.done
-    driver.advance(shell.hands(), counting(FROM_LOOK))
+    driver.advance(shell.ports(), counting(FROM_LOOK))
     assert shell.done == ["look", "commit 1", "commit 2", "look", FROM_LOOK]
 
 
 def rests_on_no_old_look(driver: Any) -> None:
     """A look that took long, or was followed by slow commits, is not gone on with."""
     shell = Shell(look_takes_s=REUSE_S)
-    driver.advance(shell.hands(), counting())
+    driver.advance(shell.ports(), counting())
     assert shell.done == ["look", "commit 1"]
 
 
@@ -123,36 +123,36 @@ def notices_another(driver: Any) -> None:
     """Another's commit in between makes the next one a Conflict."""
     shell = Shell(interferes=True)
     with pytest.raises(Conflict):
-        driver.advance(shell.hands(), counting())
+        driver.advance(shell.ports(), counting())
     assert shell.done == ["look", "commit 1"]
 
 
 def reads_after_a_lost_answer(driver: Any) -> None:
     """A commit that was found to be ours after a lost answer is read back before anything follows it."""
     shell = Shell()
-    hands = shell.hands()
+    ports = shell.ports()
 
     def lost(found: Versioned[int], write: Write[int], commit_id: str) -> Versioned[int]:
-        hands.commit(found, write, commit_id)
+        ports.commit(found, write, commit_id)
         raise Unknown("no answer")
 
-    driver.advance(replace(hands, commit=lost, commit_id_at=lambda version: "id"), counting())
+    driver.advance(replace(ports, commit=lost, commit_id_at=lambda version: "id"), counting())
     assert shell.done == ["look", "commit 1"]
 
 
 def stays_unknown(driver: Any) -> None:
     """A lost answer whose look-up is throttled is not "certainly not written"."""
-    hands = Shell().hands()
+    ports = Shell().ports()
 
     def lost(found: Versioned[int], write: Write[int], commit_id: str) -> Versioned[int]:
-        hands.commit(found, write, commit_id)
+        ports.commit(found, write, commit_id)
         raise Unknown("no answer")
 
     def throttled(version: int) -> str | None:
         raise Busy("throttled")
 
     with pytest.raises(Unknown):
-        driver.advance(replace(hands, commit=lost, commit_id_at=throttled), counting())
+        driver.advance(replace(ports, commit=lost, commit_id_at=throttled), counting())
 
 
 CLAIMS = (looks_first, rests_on_no_old_look, notices_another, reads_after_a_lost_answer, stays_unknown)

@@ -61,7 +61,7 @@ class Account:
             self.ec2.wait_for_state(instance_id, "terminated")
 
     def terminate_the_rest(self) -> None:
-        """Nobody waits for it: a next test counts by ids, not by states."""
+        """No test waits for it: a next one counts by ids, not by states."""
         alive = [{"Name": "instance-state-name", "Values": ["pending", "running", "stopped"]}]
         found = list(self.listed(Filters=alive))
         if found:

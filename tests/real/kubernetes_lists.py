@@ -1,4 +1,4 @@
-"""The two lists of a Kubernetes API, served from memory to whoever has the token."""
+"""The two lists of a Kubernetes API, served from memory to clients with the token."""
 
 import json
 import threading

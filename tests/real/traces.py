@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 HANG_S = 600.0
-"""Who waits longer waits in vain.  Waiting is no measure of speed: a busy machine is slow, and not broken."""
+"""Waiting longer is in vain.  Waiting is no measure of speed: a busy machine is slow, and not broken."""
 
 
 def processes_naming(text: str) -> list[str]:

@@ -21,7 +21,7 @@ echo "the agent is up"
 
 
 def joining(server: str = SERVER) -> str:
-    """Reads who it is and the cluster's token, and installs an agent."""
+    """Reads its identity and the cluster's token, and installs an agent."""
     return JOINING % {"server": server}
 
 

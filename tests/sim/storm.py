@@ -41,7 +41,7 @@ class Metered(MemoryItems[Any]):
 
 
 class Touches(Judge):
-    """The judge, who also counts how often each node and pod was touched."""
+    """The judge, which also counts how often each node and pod was touched."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)

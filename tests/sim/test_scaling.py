@@ -15,7 +15,7 @@ from tests.sim.fleets import Fleet, a_fleet, busy_days
 HOURS = 24
 DAYS = ((0, 1), (2, 3), (4, 5), (7, 8), (6, 9, 10, 11))
 SHIFT = pytest.param((1,), 8, id="a shift")
-"""Seeds that are lived one after the other, so that in each of these everything befalls somebody."""
+"""Seeds that are lived one after the other, so that in each of these everything befalls some machine."""
 PHASES = ("idle", "intended", "joining", "planned", "interrupted")
 KINDS = ("completeScaleUp", "completeScaleDown", "interrupted", "drained", "terminating", "launchRefused")
 DEATHS_MIN = 3
@@ -51,7 +51,7 @@ def deaths_by_phase(fleet: Fleet) -> Counter[str]:
 
 
 def every_machine_is_accounted_for(scaling: Scaling, at_least: int) -> None:
-    """By the cloud's own log: it serves, or it ended, and the log says who ended it."""
+    """By the cloud's own log: it serves, or it ended, and the log says what ended it."""
     cloud = scaling.cloud
     launched = [i for entry in cloud.log if entry.kind == "launched" for i in entry.instance_ids]
     ended = Counter(i for entry in cloud.log if entry.kind == "ended" for i in entry.instance_ids)

@@ -21,7 +21,7 @@ class Variant(NamedTuple):
 
 
 VARIANTS = {
-    "H1: nobody looks for what a late launch brought": Variant(
+    "H1: no sweep looks for what a late launch brought": Variant(
         "workflow", "        sweep.claim(cluster, snapshot, settings, now_s),\n", "", "S-A3", 13
     ),
     "H1: a node takes pods though no record names its machine, in the simulated fleet": Variant(
@@ -46,13 +46,13 @@ VARIANTS = {
         14,
     ),
     "A4: what never joins is waited for": Variant(
-        "scale-up",
+        "scale_up",
         "elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):",
         "elif late_s > 10**9:",
         "L-A1",
         7,
     ),
-    "S-A6: nobody asks what must stay once a drain has begun": Variant(
+    "S-A6: what must stay is not asked once a drain has begun": Variant(
         "execute",
         "        blocked_by = self._blocker(pods, begun=begun)\n",
         '        blocked_by = ""\n',

@@ -1,4 +1,4 @@
-"""The simulated cluster does what draining and scaling up meet in a real one."""
+"""The simulated cluster does what drains and scale-ups meet in a real one."""
 
 import msgspec
 import pytest
@@ -210,7 +210,7 @@ def test_a_dead_machine_leaves_a_silent_node_and_its_pods_come_back_late() -> No
     assert set(where(web).values()) == {machine.address}
     here.wait(GIVEN_UP_S + 10)
     assert sorted(where(web).values()) == [machine.address, "other"], "a new one, and one that cannot end"
-    assert set(where(db).values()) == {machine.address}, "nobody knows whether it still runs"
+    assert set(where(db).values()) == {machine.address}, "it is not known whether it still runs"
     here.api.delete_node(node.name, "another uid")
     assert node.name in here.api.by_name
     here.api.delete_node(node.name, node.uid)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.variants import broken
+from tests.variants import AUTOSCALER, broken
 
 PACKAGE = "holdfast.autoscaler"
 
@@ -20,6 +20,6 @@ def shell_without(part: str, changes: Mapping[str, str]) -> Any:
     else:
         whole = broken(f"{PACKAGE}.workflow", {})
         assert hasattr(whole, part), f"the workflow does not use {part}"
-        setattr(whole, part, broken(f"{PACKAGE}.{part}", changes))
+        setattr(whole, part, broken(f"{PACKAGE}.{AUTOSCALER[part]}", changes))
         used = {f"{PACKAGE}.workflow": whole}
     return broken(f"{PACKAGE}.tick", {}, also=used).Autoscaler

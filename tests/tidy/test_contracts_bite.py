@@ -1,4 +1,4 @@
-"""The import contracts of pyproject.toml, tried on copies into which somebody put a wrong import."""
+"""The import contracts of pyproject.toml, tried on copies with a wrong import put into them."""
 
 import os
 import re
@@ -83,7 +83,7 @@ LAYERS = "Adapters know ports, parts know no adapter, app joins them; sim stands
         "the kernel reads a clock",
         "the kernel calls a cloud, late",
         "the kernel knows a part",
-        "a part throws random",
+        "a part draws random numbers",
         "a part knows an adapter",
         "a part knows another",
         "an adapter reads a part's settings",

@@ -104,7 +104,7 @@ def test_no_exception_outlives_its_reason() -> None:
 
 
 def test_no_other_service_is_talked_to() -> None:
-    """Whoever makes a client of a new service must grant it, and list it here."""
+    """A client of a new service must be granted, and listed here."""
     assert aws_calls.talked_to() == set(aws_calls.SERVICES)
 
 

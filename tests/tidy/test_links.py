@@ -48,7 +48,7 @@ def folders() -> frozenset[str]:
 
 
 def broken_links(page: Source, files: Collection[str], pages: dict[str, str]) -> Iterator[str]:
-    """Links to what is not in the repository.  What git ignores is not there for anybody else."""
+    """Links to what is not in the repository.  What git ignores is not there in another clone."""
     prose = blanked(INLINE_CODE, blanked(FENCED, page.text))
     for match in LINK.finditer(prose):
         target = match[1] or match[2]

@@ -1,4 +1,4 @@
-"""What only the rim may do: talk to people, read clocks, load the cloud's library.  And what nobody may."""
+"""What only the rim may do: talk to people, read clocks, load the cloud's library; what no module may."""
 
 import ast
 import subprocess
@@ -66,7 +66,7 @@ BROAD = {"Exception", "BaseException"}
 
 
 def broad_catches(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Whoever catches everything must raise in the end: else a defect looks like an outcome."""
+    """Code that catches everything must raise in the end: else a defect looks like an outcome."""
     for node in nodes(tree):
         if isinstance(node, ast.ExceptHandler):
             caught = _names(node.type) if node.type else {"everything"}
@@ -96,7 +96,7 @@ def eager_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 if name.split(".")[0].startswith(HEAVY):
                     yield (
                         node.lineno,
-                        f"{name} is loaded by everybody: import it in the function that needs it",
+                        f"{name} is loaded by every command: import it in the function that needs it",
                     )
         yield from eager_imports(node)
 

@@ -57,7 +57,7 @@ def test_an_honest_history_passes() -> None:
     assert problems(honest()) == []
 
 
-def launched_by_nobody(books: Books) -> None:
+def launched_without_an_action(books: Books) -> None:
     books.machines["i-e"] = Machine("i-e", "a", running_s=10, ended_s=20, warned_s=15)
 
 
@@ -90,7 +90,7 @@ def last_of_its_zone(books: Books) -> None:
     books.machines["i-a"].zone = "b"
 
 
-def nobody_heard(books: Books) -> None:
+def never_recorded(books: Books) -> None:
     books.logged.pop()
 
 
@@ -113,19 +113,19 @@ def a_stranger_ended(books: Books) -> None:
 @pytest.mark.parametrize(
     ("damage", "seen"),
     [
-        (launched_by_nobody, "no event tells of it"),
+        (launched_without_an_action, "no event tells of it"),
         (only_imagined, "i-b is recorded as launched, and never was"),
         (ended_without_a_sentence, "i-b was ended, and had not been condemned"),
         (ended_before_the_sentence, "i-c was ended, and had not been condemned"),
         (condemned_and_alive, "i-c was condemned, and lives on"),
-        (ended_by_itself, "i-b ended, and nobody says why"),
+        (ended_by_itself, "i-b ended, and no event says why"),
         (below_the_floor, "i-c was condemned with 1 others left of 2 needed"),
         (last_of_its_zone, "i-c was condemned as the last one in a"),
-        (nobody_heard, "i-d was to be taken back, and nobody heard it"),
+        (never_recorded, "i-d was to be taken back, and no event tells of it"),
         (a_hole_in_the_log, "misses [1]"),
         (one_too_many, "3 machines live where 2 carry everything"),
         (an_empty_zone, "zones are not balanced: {'a': 2, 'b': 0}"),
-        (a_stranger_ended, "i-theirs belongs to somebody else"),
+        (a_stranger_ended, "i-theirs belongs to another cluster"),
     ],
 )
 def test_damage_is_seen(damage: Callable[[Books], None], seen: str) -> None:
@@ -147,19 +147,19 @@ def test_what_is_left_in_the_cluster_is_seen(nodes: list[dict[str, Any]], seen: 
     assert any(seen in problem for problem in problems(honest(), nodes)), problems(honest(), nodes)
 
 
-def test_marks_on_nodes_are_seen_whoever_they_belong_to() -> None:
+def test_marks_on_nodes_are_seen_whichever_cluster_they_belong_to() -> None:
     marked = node("i-b")
     marked["metadata"]["annotations"] = {CORDON_OWNERS: "1-x"}
     assert problems(honest(), [node("i-a"), marked]) == ["node i-b was left with owners of a cordon"]
     assert [*account.others_are_let_be(honest(), [marked])] == [
-        "node i-b belongs to somebody else, and was cordoned"
+        "node i-b belongs to another cluster, and was cordoned"
     ]
 
 
 def test_a_broken_budget_counts_from_the_first_look_at_which_it_was_whole() -> None:
     watch = BudgetWatch()
     looks: list[tuple[bool | None, bool, bool]] = [
-        (False, True, False),  # broken by whoever changed the load
+        (False, True, False),  # broken by the change of the load
         (None, True, False),
         (True, True, False),
         (False, True, True),

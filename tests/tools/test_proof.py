@@ -1,4 +1,4 @@
-"""The closing table: whose figures stand behind an invariant, and which broken variants."""
+"""The closing table: which figures stand behind an invariant, and which broken variants."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ TITLES = [
     *whole.VARIANTS,
     *stories.STORIES,
     *late.SCALING_UP,
-    *late.CARRYING,
+    *late.EXECUTING,
     *late.TICKING,
     *moves.VARIANTS,
     moves.AGAIN,
@@ -83,7 +83,7 @@ def test_variants_are_counted_where_they_belong_and_shown_by_their_names() -> No
         "H7: an interrupted machine counts as one that stays",
         "H7: the cordon of an interrupted node is taken for a stray",
         "S-A5: a hint empties a zone",
-        "S-A5: nobody guards the floor where it can be broken",
+        "S-A5: the floor is not guarded where it can be broken",
         "a node is terminated before it is condemned",
     ):
         proof.prove("variant", title, caught_by="a test")

@@ -18,8 +18,8 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def git(folder: Path, *words: str) -> None:
-    who = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
+    author = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", str(folder), *author, *words], check=True, capture_output=True)
 
 
 def test_a_commit_draws_the_same_whether_or_not_the_tree_is_clean(clone: Path) -> None:

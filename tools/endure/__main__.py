@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=1.0, help="how long, of all shells together")
     parser.add_argument("--rounds", type=int, default=0, help="end after so many of each shell, if sooner")
     parser.add_argument("--shell", choices=[*SHELLS, "both"], default="both")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="draws who is killed, and when")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="draws the kills")
     asked = parser.parse_args()
     chosen = list(SHELLS) if asked.shell == "both" else [asked.shell]
     print(f"seed {asked.seed}, {asked.hours:g} h of {' and '.join(chosen)}", flush=True)
@@ -68,7 +68,7 @@ def table(done: list[Campaign]) -> list[str]:
         lines.append(phase.ljust(28) + "".join(f"{campaign.kills[phase]:>10,}" for campaign in done))
     figures = {
         "all": [campaign.kills.total() for campaign in done],
-        "of somebody at work": [campaign.hunt.at_work for campaign in done],
+        "of processes at work": [campaign.hunt.at_work for campaign in done],
         "rounds": [campaign.rounds for campaign in done],
         "machines launched": [campaign.launched for campaign in done],
         "machines taken back": [campaign.warned for campaign in done],

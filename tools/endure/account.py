@@ -13,7 +13,7 @@ LOOKED_S = 5.0
 
 
 def launches_are_recorded(books: Books) -> Iterator[str]:
-    """No machine that nobody knows of, and none that is only imagined."""
+    """No machine that no event tells of, and none that is only imagined."""
     excused = {event.about for event in books.about("adopted", "terminating")}
     for instance_id in books.machines.keys() - books.recorded - excused:
         yield f"{instance_id} was launched, and no event tells of it"
@@ -30,7 +30,7 @@ def ends_are_condemned(books: Books) -> Iterator[str]:
         if machine.alive and machine.instance_id in condemned:
             yield f"{machine.instance_id} was condemned, and lives on"
         if not machine.alive and not machine.ended_by_us and machine.warned_s == NEVER_S:
-            yield f"{machine.instance_id} ended, and nobody says why"
+            yield f"{machine.instance_id} ended, and no event says why"
 
 
 def floors_are_kept(books: Books, floor: int) -> Iterator[str]:
@@ -75,24 +75,24 @@ def log_is_whole(logged: Sequence[Logged], version: int) -> Iterator[str]:
 
 
 def warnings_are_heard(books: Books) -> Iterator[str]:
-    """Whoever the cloud takes back is known to be interrupted, or was leaving anyway."""
+    """A machine that the cloud takes back is known to be interrupted, or was leaving anyway."""
     known = {*books.since("interrupted"), *books.since("terminating")}
     for machine in books.machines.values():
         if machine.warned_s != NEVER_S and machine.instance_id not in known:
-            yield f"{machine.instance_id} was to be taken back, and nobody heard it"
+            yield f"{machine.instance_id} was to be taken back, and no event tells of it"
 
 
 def others_are_let_be(books: Books, nodes: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Machines and nodes of somebody else: neither ended, nor marked."""
+    """Machines and nodes of another cluster: neither ended, nor marked."""
     for instance_id in books.foreign_ends:
-        yield f"{instance_id} belongs to somebody else, and was ended"
+        yield f"{instance_id} belongs to another cluster, and was ended"
     for node in nodes:
         if node["spec"].get("unschedulable") or CORDON_OWNERS in node["metadata"].get("annotations", {}):
-            yield f"node {node['metadata']['name']} belongs to somebody else, and was cordoned"
+            yield f"node {node['metadata']['name']} belongs to another cluster, and was cordoned"
 
 
 def nodes_are_at_rest(nodes: Iterable[dict[str, Any]], books: Books) -> Iterator[str]:
-    """A node for every machine and a machine for every node; open, and marked by nobody."""
+    """A node for every machine and a machine for every node; open, and without marks."""
     alive = books.alive.keys()
     found: set[str] = set()
     for node in nodes:

@@ -11,9 +11,9 @@ class BudgetWatch:
     _excused: bool = True
 
     def is_broken(self, kept: Callable[[], bool | None], *, counts: bool) -> bool:
-        """Look, and judge.  `kept` says None while nobody can know.
+        """Look, and judge.  `kept` says None while that cannot be known.
 
-        Where it does not `count`, others may break it: whoever changes the load, or a cloud that
+        Where it does not `count`, others may break it: a change of the load, or a cloud that
         takes machines back.  From then on it counts again as soon as it is whole again.
         """
         if not counts:

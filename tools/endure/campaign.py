@@ -39,7 +39,7 @@ QUOTA = {
     Phase.JOINING: 6,
     Phase.DRAINING: 6,
     Phase.TERMINATING: 4,
-    Phase.TO_BE_RECLAIMED: 3,
+    Phase.INTERRUPTED: 3,
     Phase.DYING: 1,
 }
 
@@ -155,7 +155,7 @@ class Campaign:
         self.problems += [f"round {self.rounds}: {problem}" for problem in found]
 
     def _unfinished(self) -> str:
-        """What somebody who waits in vain would ask for."""
+        """What an operator would ask for after waiting in vain."""
         zones = Counter(machine.zone for machine in self.books().alive.values())
         there = f"{self.ground.load.running()} pods run; workers by zone: {dict(sorted(zones.items()))}"
         return "\n".join([there, *self._restless()])
@@ -198,7 +198,7 @@ class Campaign:
         ended = sum(machine.ended_by_us for machine in books.machines.values())
         phases = ", ".join(f"{self.kills[phase]} {phase}" for phase in HUNTED)
         return (
-            f"round {self.rounds}: {self.kills.total()} kills, {self.hunt.at_work} of somebody at work"
+            f"round {self.rounds}: {self.kills.total()} kills, {self.hunt.at_work} of processes at work"
             f" ({phases}), {len(books.machines)} launched, {ended} ended, {self.warned} taken back,"
             f" {books.repeated} launches asked for again, {len(self.problems)} problems"
         )

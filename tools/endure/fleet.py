@@ -10,10 +10,10 @@ from tools.endure.ground import CLUSTER, INSTANCE_TYPE
 from tools.parts.site import Site
 
 OURS = {"Cluster": CLUSTER, "Role": "k3s-worker", ACTION_TAG: "1-before", POOL_TAG: "default"}
-FOREIGN = {"Cluster": "somebody-else", "Role": "k3s-worker", ACTION_TAG: "1-theirs", POOL_TAG: "default"}
+FOREIGN = {"Cluster": "another-cluster", "Role": "k3s-worker", ACTION_TAG: "1-theirs", POOL_TAG: "default"}
 
 
-STRANGE = {"key": "somebody-else", "effect": "NoSchedule"}
+STRANGE = {"key": "another-cluster", "effect": "NoSchedule"}
 
 
 def is_strange(node: Mapping[str, Any]) -> bool:

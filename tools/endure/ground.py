@@ -31,7 +31,7 @@ SCRAPED_EVERY_S = 2.0
 ANSWERS_AFTER_S = (0.3, 1.0)
 """As long as EC2 itself takes for a launch or an end: time to be killed in."""
 
-# Minutes in earnest; nobody here has them.
+# Minutes in production; too long for a campaign.
 TIMES: Mapping[str, object] = {
     "pending_up_s": 1,
     "idle_down_s": 3,
@@ -117,7 +117,7 @@ class Ground(Stopping):
         }
 
     def write_settings(self, **changed: object) -> Path:
-        """As a file, for whoever reads `holdfast.toml`."""
+        """As a file, for commands that read `holdfast.toml`."""
         lines = ["[autoscaler]", *_toml(self.settings(**changed))]
         lines += ["[[autoscaler.pools]]", 'name = "default"', *_toml(self.pool)]
         path = self.folder / "holdfast.toml"

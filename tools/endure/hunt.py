@@ -22,10 +22,10 @@ LONGEST_S = {
     Phase.JOINING: 4.0,
     Phase.DRAINING: 4.0,
     Phase.TERMINATING: 0.4,
-    Phase.TO_BE_RECLAIMED: 0.4,
+    Phase.INTERRUPTED: 0.4,
     Phase.DYING: 0.2,
 }
-"""How far into a phase the first kill may come.  Some are over in a moment, unless somebody dies in them."""
+"""How far into a phase the first kill may come.  Some are over in a moment, unless a process dies in them."""
 AGAIN_S = 3.5
 """How far into the same phase the next kill may come.  The successor may not even be awake by then."""
 AWAKE = 0.5
@@ -36,7 +36,7 @@ AT_THE_CALL = (Phase.INTENDED, Phase.TERMINATING)
 
 @dataclass
 class Hunt:
-    """In a thread of its own: some phases are over before anybody has listed a few hundred pods.
+    """In a thread of its own: some phases are over before a few hundred pods are listed.
 
     `quota`: how many kills a round may spend in each phase.
     """
@@ -50,7 +50,7 @@ class Hunt:
     kills: Counter[Phase] = field(default_factory=Counter)
     left: Counter[Phase] = field(default_factory=Counter)
     at_work: int = 0
-    """Kills of somebody who had written something since the last one."""
+    """Kills of a process that had written something since the last one."""
     problem: str = ""
     """Why it has ended, if it was not told to."""
     _aimed_at: Phase | None = None
@@ -58,7 +58,7 @@ class Hunt:
     _calls: int | None = None
     """With so many calls carried out, the kill still waits for one more."""
     _last: Phase | None = None
-    """The phase of the last kill: who is killed there again has just been started."""
+    """The phase of the last kill: a process that is killed there again has just been started."""
     _since: int = 0
     """The version of the record at the last kill."""
     _awake: bool = False
@@ -73,7 +73,7 @@ class Hunt:
         self.left = Counter(self.quota)
 
     def stop(self) -> None:
-        """Nobody is killed any more when this returns."""
+        """No process is killed any more when this returns."""
         self._stopping.set()
         self._thread.join()
 
@@ -83,7 +83,7 @@ class Hunt:
                 with suppress(Busy, Unknown):  # the store, for a moment
                     self._turn()
         except Exception:
-            self.problem = f"nobody is killed any more:\n{traceback.format_exc()}"
+            self.problem = f"no process is killed any more:\n{traceback.format_exc()}"
 
     def _turn(self) -> None:
         """Look at the record, and kill if it is time."""

@@ -12,20 +12,20 @@ class Phase(StrEnum):
     JOINING = "scale-up joining"
     DRAINING = "scale-down DRAINING"
     TERMINATING = "scale-down TERMINATING"
-    TO_BE_RECLAIMED = "interrupted"
+    INTERRUPTED = "interrupted"
     """The cloud takes a machine back, and there is still something to do about it."""
     DYING = "terminating"
     """No action is open, and a condemned machine is not gone yet."""
 
 
-HUNTED = (Phase.INTENDED, Phase.JOINING, Phase.DRAINING, Phase.TERMINATING, Phase.TO_BE_RECLAIMED)
+HUNTED = (Phase.INTENDED, Phase.JOINING, Phase.DRAINING, Phase.TERMINATING, Phase.INTERRUPTED)
 """Those in which something is half done."""
 
 
 def phase_of(cluster: Cluster) -> Phase:
     """The most urgent of them, if there are several."""
-    if any(not affected.drained or not affected.replacement for affected in cluster.interrupted):
-        return Phase.TO_BE_RECLAIMED
+    if any(not row.drained or not row.replacement for row in cluster.interrupted):
+        return Phase.INTERRUPTED
     if cluster.scale_up is not None:
         return Phase.INTENDED if cluster.scale_up.intended else Phase.JOINING
     if cluster.scale_down is not None:

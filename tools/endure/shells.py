@@ -37,7 +37,7 @@ class Shell(ABC):
 
     @abstractmethod
     def aim(self) -> None:
-        """A kill may be near: find out now whom it will strike, if that takes long."""
+        """A kill may be near: find out now which process it will strike, if that takes long."""
 
     @abstractmethod
     def kill(self) -> bool:
@@ -57,7 +57,7 @@ class Shell(ABC):
 
 
 class LoopShell(Shell):
-    """`holdfast autoscaler run`.  Notices are put into its inbox by somebody else."""
+    """`holdfast autoscaler run`.  Notices are put into its inbox from outside."""
 
     name = "loop"
 
@@ -124,7 +124,7 @@ class LambdaShell(Shell):
         return any(each.kill() for each in both)
 
     def tell(self, events: Sequence[EventBridge]) -> None:
-        """Again and again until it was answered: whoever delivers for AWS does the same."""
+        """Again and again until it was answered, as AWS delivers."""
         self._deliveries += 1
         sent = list(events) if self._deliveries % 2 else [as_batch([*events, events[0]])]
         for event in sent:
@@ -171,7 +171,7 @@ class Environment:
         return answer
 
     def aim(self) -> None:
-        """Keep in mind who is to be killed: to search all processes takes longer than some phases last."""
+        """Keep in mind what is to be killed: to search all processes takes longer than some phases last."""
         if self._aimed_at is None or not self._is_runtime(str(self._aimed_at)):
             self._aimed_at = self._runtime()
 

@@ -50,7 +50,7 @@ class Life:
 
 @dataclass
 class Hunt:
-    """`seed` decides who is killed and when; what that meets is the machine's affair."""
+    """`seed` decides which worker is killed and when; what that meets is the machine's affair."""
 
     path: str
     names: list[str]
@@ -69,8 +69,8 @@ class Hunt:
         self._selector = selectors.DefaultSelector()
 
     def run(self, kills: int) -> list[str]:
-        """Hunt, let everybody finish, and judge; the problems that were found."""
-        # Whoever started this may be killed: then it follows, and its workers follow it.
+        """Hunt, let every worker finish, and judge; the problems that were found."""
+        # The process that started this may be killed: then it follows, and its workers follow it.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         try:
             for name in self.names:

@@ -65,7 +65,7 @@ def _kept(acknowledged: Sequence[Acknowledged], ids: Mapping[int, str], begun: s
             yield f"version {version} was acknowledged to {commit_id}; the log has {ids.get(version)}"
     for version, commit_id in ids.items():
         if commit_id not in begun:
-            yield f"version {version} is by {commit_id}, which nobody ever tried"
+            yield f"version {version} is by {commit_id}, which no worker ever tried"
 
 
 def _same(found: Versioned[Cluster], log: Sequence[Logged]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""One of the workers: it scales up the fleet step by step, hands over, and sometimes ignores the lock.
+"""One of the workers: it adds to the fleet step by step, hands over, and sometimes ignores the lock.
 
 It runs the shipped driver on the shipped store.  The fleet exists only in the record, so
 the events of the record tell all that ever happened to it.
@@ -144,7 +144,7 @@ def work(name: str, others: list[str], path: str, pipe: int, seed: str) -> None:
         os.write(pipe, f"{line}\n".encode())  # one write of a short line is never torn
 
     store = sqlite_cluster_store(_opened(path, report))
-    hands: DriverPorts[Cluster, Wish, AddWorkers] = DriverPorts.on(
+    ports: DriverPorts[Cluster, Wish, AddWorkers] = DriverPorts.on(
         Reporting(store, report),
         SUBJECT,
         look=lambda: Wish(f"{int(time.time())}-{uuid.uuid4().hex[:12]}", random.randint(1, 3)),
@@ -157,7 +157,7 @@ def work(name: str, others: list[str], path: str, pipe: int, seed: str) -> None:
     locked = locked_by(name, LOCK_TTL_S)
     while not asked_to_stop:
         try:
-            ahead = advance(hands, careless if random.random() < WITHOUT_LOCK_SHARE else locked)
+            ahead = advance(ports, careless if random.random() < WITHOUT_LOCK_SHARE else locked)
         except (Conflict, Busy, Unknown):
             continue
         if isinstance(ahead, Wait):

@@ -39,7 +39,7 @@ def start_cluster(*, users: Sequence[str] = (), node_grace_s: int = NODE_GRACE_S
         try:
             return _start([User(name) for name in users], node_grace_s)
         except DidNotStart as error:
-            # Between finding a free port and listening on it, somebody else may take it.
+            # Between finding a free port and listening on it, another process may take it.
             if "address already in use" not in str(error) or not attempts:
                 raise
 
@@ -89,5 +89,5 @@ def _says_ok(api: Api, path: str) -> bool:
     try:
         return api.request("GET", path, timeout_s=30).status == 200
     except OSError:
-        # Nobody listens yet, or the certificate is not there yet.
+        # The server does not listen yet, or the certificate is not there yet.
         return False

@@ -1,4 +1,4 @@
-"""Building a Go program of ours, or somebody else's, out of pinned modules.
+"""Building a Go program of ours, or another's, out of pinned modules.
 
 The caches of modules and compiled packages are gigabytes.  They live beside the
 part's home while it is built, so that an interrupted build goes on where it was, and

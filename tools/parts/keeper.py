@@ -1,8 +1,8 @@
 """The process that outlives a test only long enough to clean up after it.
 
 Run as a program.  It reads one JSON command a line on standard input, starts what it
-is told to, and answers with one line each.  End of input means that whoever started
-it is gone, by whatever death: then everything is stopped, newest first, by its own
+is told to, and answers with one line each.  End of input means that the process
+that started it is gone, by whatever death: then everything is stopped, newest first, by its own
 process group, whatever those left behind is killed, and the temporary folder is removed.
 """
 

@@ -1,4 +1,4 @@
-"""What somebody needs to run the autoscaler against a site: its settings, and the environment.
+"""What a person needs to run the autoscaler against a site: its settings, and the environment.
 
 Alone of all here it knows a product: it writes the settings down as that product reads them.
 """
@@ -64,7 +64,7 @@ instance_profile = {profile}
 
 
 class Taken(Exception):
-    """Somebody else plays in that folder; the message says what to do."""
+    """Another process plays in that folder; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Playground:
 
 @contextmanager
 def claim(folder: Path) -> Iterator[Path]:
-    """The folder, empty, until the end; then it is removed.  Raises Taken while somebody else has it."""
+    """The folder, empty, until the end; then it is removed.  Raises Taken while another process has it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     lock = folder.with_name(f"{folder.name}.lock")
     with lock.open("w") as handle:

@@ -25,7 +25,7 @@ class DidNotStart(Exception):
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on at this moment."""
+    """A loopback port that no process listens on at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

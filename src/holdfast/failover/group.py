@@ -1,7 +1,7 @@
 """The group: the instances behind one agent, and which of them is primary.
 
-Primary, epoch and version stand in one record, so a handover is one write, and whoever
-still believes in an older epoch can be told to stop.
+Primary, epoch and version stand in one record, so a handover is one write, and an
+instance that still believes in an older epoch can be told to stop.
 """
 
 from dataclasses import dataclass, replace

@@ -41,7 +41,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """How long a lease is: for the agent that serves under it, and for everybody who waits for its end."""
+    """How long a lease is: for the agent that serves under it, and for servers that wait for its end."""
 
     granted_s: float
     clock_rate_margin: float = 0.01

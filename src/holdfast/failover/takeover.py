@@ -28,8 +28,8 @@ class Policy:
     look_again_s: float = 1.0
     """How long to wait when only the world can change something."""
     grace_s: float = 60.0
-    """How long a new primary may take to ask for its first lease.  For lock only: a
-    primary that is replaced too early is replaced safely."""
+    """How long a new primary may take to ask for its first lease.  It only saves
+    needless takeovers: a primary that is replaced too early is replaced safely."""
 
 
 def workflow(policy: Policy) -> Workflow[Group, Seen, Effect]:

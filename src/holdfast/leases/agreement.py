@@ -1,4 +1,4 @@
-"""Agreeing on the cap: whoever sees a change writes it down, the others follow.
+"""Agreeing on the cap: the worker that sees a change writes it down, the others follow.
 
 Rule 1: the counts are looked at after the record was read, and the write is guarded by
         the record's version.  A guard on the counts themselves would let a slow writer

@@ -1,1 +1,1 @@
-"""The simulated world, and the tools that look for schedules that break us."""
+"""The simulated world, in which the shipped code runs."""

@@ -15,7 +15,7 @@ class SimAgent:
     agent_id: str
     instance_id: str
     now_s: Callable[[], float]
-    """Its own clock: its rate may differ a little from everybody else's."""
+    """Its own clock: its rate may differ a little from the other agents'."""
     epoch: int = 0
     serves_until_s: float = 0.0
     stopped_epoch: int = -1
@@ -52,7 +52,7 @@ class SimGroup:
     def perform(self, effect: Effect) -> object:
         agent = self.agents.get(effect.instance_id)
         if agent is None or not agent.alive:
-            return False  # nobody answers: only the lease can tell
+            return False  # no agent answers: only the lease can tell
         return agent.stop(effect.ended_epoch)
 
     def judge(self) -> None:

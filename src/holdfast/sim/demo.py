@@ -17,9 +17,9 @@ STORY_LINES_MAX = 400
 TICK_S = 60.0
 BURST = 9
 SILENT = frozenset({"lockTaken", "lockReleased"})
-"""Events that nobody follows a story for."""
+"""Events that are left out of the story."""
 PARTS = {"tick-": Scaling.name, "server-": TakingOver.name, "worker-": Agreeing.name}
-"""Whose processes are whose, by their names."""
+"""The part that a process belongs to, by the prefix of its name."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Demo:
         return f"{BURST} more pods are wanted"
 
     def _notice(self, process: Process, call: Call, fate: Fate) -> None:
-        """Follow what goes through the gate: count faults, kill when armed, see who goes on."""
+        """Follow what goes through the gate: count faults, kill when armed, see which process goes on."""
         self.struck += fate is not Fate.WORKS
         part = next((name for prefix, name in PARTS.items() if process.name.startswith(prefix)), "")
         if call.kind is not Kind.CHANGE or not part:

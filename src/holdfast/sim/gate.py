@@ -1,7 +1,7 @@
 """The gate that every call from a simulated process to the world passes through.
 
 What can become of a call is its fate.  A gate draws one: from an enumeration that visits
-them all, or from seeded random.  The code on both sides of the gate is the product's.
+them all, or from a seeded random generator.  The code on both sides of the gate is the product's.
 """
 
 from collections.abc import Callable, Sequence
@@ -130,7 +130,9 @@ class Gated(Generic[Record]):
         )
 
     def commit_id_at(self, subject: str, version: int) -> str | None:
-        return self._gate.call("whose", Kind.READ, lambda: self._store.commit_id_at(subject, version))
+        return self._gate.call(
+            "read commit id", Kind.READ, lambda: self._store.commit_id_at(subject, version)
+        )
 
     def events(self, subject: str, after: int = 0) -> Sequence[Logged]:
         return self._store.events(subject, after)

@@ -50,7 +50,7 @@ class GatedCloud:
         self._gate.call(f"prepare template of {pool.name}", Kind.CHANGE, lambda: self._cloud.prepare(pool))
 
     def subnets(self, subnet_ids: Sequence[str]) -> Mapping[str, str]:
-        return self._cloud.subnets(subnet_ids)  # it never changes: whoever asked once, remembers
+        return self._cloud.subnets(subnet_ids)  # it never changes, so every process remembers it
 
     def shapes(self, instance_types: Sequence[str]) -> Mapping[str, Shape]:
         return self._cloud.shapes(instance_types)
@@ -63,14 +63,14 @@ class GatedCloud:
 
 
 class Straight:
-    """A gate that lets everything through at once: for those who only watch."""
+    """A gate that lets everything through at once: for screens that only watch."""
 
     def call(self, name: str, kind: Kind, run: Callable[[], T], stale: Callable[[], T] | None = None) -> T:
         return run()
 
 
 class Watching(GatedCloud):
-    """The cloud as it is, without asking it: nobody is throttled by being watched."""
+    """The cloud as it is, without asking it: watching counts against no rate limit."""
 
     def __init__(self, cloud: SimCloud) -> None:
         super().__init__(cloud, Straight())

@@ -220,7 +220,7 @@ class World:
         try:
             call = process.resume(answer, error)
         except (Crash, HoldfastError):
-            call, died = None, True  # it died, or it gave up: somebody else will go on
+            call, died = None, True  # it died, or it gave up: another process will go on
         if call is None:
             process.alive = False
             del self.processes[process]

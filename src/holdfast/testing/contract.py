@@ -111,7 +111,7 @@ def a_stale_version_is_refused(trial: Trial[Record]) -> None:
 
 
 def racers_have_one_winner(trial: Trial[Record]) -> None:
-    """Of many who write the same thing at once, exactly one believes that it won."""
+    """Of many writers of the same thing at once, exactly one believes that it won."""
     case = _Case(trial)
     for _ in range(4):
         found = case.store.read(case.subject)
@@ -134,7 +134,7 @@ def racers_have_one_winner(trial: Trial[Record]) -> None:
 def _insist(
     store: Repository[Record], case: _Case[Record], found: Versioned[Record], commit_id: str
 ) -> Versioned[Record]:
-    """Busy means that nobody won yet: try again, under the same id."""
+    """Busy means that no writer won yet: try again, under the same id."""
     while True:
         try:
             return store.commit(case.subject, found, case.write(0), commit_id)

@@ -22,7 +22,7 @@ class Move(Generic[S]):
     label: str
     after: S
     healthy: bool = True
-    """Nobody dies, nothing is stale, no answer is lost."""
+    """No process dies, nothing is stale, no answer is lost."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def explore(
                 depth.append(depth[here] + 1)
                 healthy_into.append([])
                 queue.append(after)
-                assert there < limit, f"more than {limit} states: scale down the model"
+                assert there < limit, f"more than {limit} states: make the model smaller"
             if move.healthy:
                 healthy_into[there].append(here)
     stuck = _cannot_reach(good, healthy_into)

@@ -6,9 +6,9 @@ call the shipped `step` and `settle`; the model is the product with its I/O repl
 
 What happens between reading and looking matters: there a decision is made from a record
 older than the picture.  Two reductions keep the space small and lose no behaviour:
-- as long as nobody commits, reading early or late is the same; so a hand reads when it
+- as long as no hand commits, reading early or late is the same; so a hand reads when it
   looks, and at each commit every idle hand may turn out to have read just before it;
-- a write by a hand that somebody overtook is refused, whenever it comes; so such a hand
+- a write by a hand that another one overtook is refused, whenever it comes; so such a hand
   is idle again at once.  Its effects are another matter, and are kept.
 """
 
@@ -30,10 +30,10 @@ class Hand:
     """One invocation in the middle of a turn."""
 
     found: Any = None
-    """The record it read, once somebody has replaced that one."""
+    """The record it read, once another commit has replaced that one."""
     ahead: Any = None
     then: tuple[Any, ...] = ()
-    """What follows its own commit on the same look, if nobody overtakes it."""
+    """What follows its own commit on the same look, if no other commit overtakes it."""
     news: tuple[tuple[Any, Outcome], ...] = ()
 
 
@@ -91,7 +91,7 @@ def hand_moves(table: Table[R, W], rules: Rules[R, W]) -> Iterator[Move[Table[R,
 
 
 class InLine(Generic[R, W]):
-    """DriverPorts are alike: only which states they are in matters, not which hand is in which.
+    """Hands are alike: only which states they are in matters, not which hand is in which.
 
     They stand in the order in which their states were first met, which is the same in
     every search.  In a path, a number therefore names a place in line at that moment.

@@ -309,5 +309,5 @@ class VersionedRegister:
         return isinstance(call, Read) or answer in ("conflict", "busy")
 
     def spent(self, state: Stored, call: RegisterCall) -> bool:
-        """Versions only scale up: a commit that expects an older one has had its chance."""
+        """Versions only increase: a commit that expects an older one has had its chance."""
         return isinstance(call, Read) or call.expected < state[0]

@@ -9,7 +9,7 @@ meets which fate is scripted, so a test that failed fails again:
     FaultProxy(..., fate=[exchange.fate for exchange in proxy.log])    # the same again
 
 Every exchange gets a connection of its own to the server: a stale one would be a fault
-that nobody chose.
+that the script did not choose.
 """
 
 import contextlib
@@ -141,7 +141,7 @@ class FaultProxy:
             thread.start()
 
     def _serve(self, client: socket.socket) -> None:
-        """One client connection: exchanges until somebody ends it."""
+        """One client connection: exchanges until one side ends it."""
         with contextlib.suppress(Broken), self._sockets.kept(client):  # broken here: closed meanwhile
             try:
                 stream = Stream(client)

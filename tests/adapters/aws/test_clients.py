@@ -1,4 +1,4 @@
-"""Every client tries each call once, and waits no longer than it was told: a retry that nobody sees
+"""Every client tries each call once, and waits no longer than it was told: a hidden retry
 looks like a lost race, and repeats what may have happened."""
 
 from collections.abc import Callable

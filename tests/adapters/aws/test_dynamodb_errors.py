@@ -1,4 +1,4 @@
-"""Every answer of DynamoDB is sorted: done, not done, or nobody can say."""
+"""Every answer of DynamoDB is sorted: done, not done, or unknown."""
 
 from typing import Any
 

@@ -134,7 +134,7 @@ NORMAL = {
     "fields of tomorrow": answer(machine("<newThing><deep><instanceId>no</instanceId></deep></newThing>")),
 }
 LEFT_TO_BOTOCORE = {
-    "nobody": answer(),
+    "no machine": answer(),
     "no list at all": f"<DescribeInstancesResponse {SPACE}/>",
     "a prefix": (
         '<e:DescribeInstancesResponse xmlns:e="x"><e:reservationSet><e:item><e:instancesSet><e:item>'

@@ -1,4 +1,4 @@
-"""Every answer of EC2 is sorted: done, not done, not allowed, never, or nobody can say."""
+"""Every answer of EC2 is sorted: done, not done, not allowed, never, or unknown."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is asked of EC2 and whom it concerns, call by call, on a client that remembers."""
+"""What is asked of EC2 and for which machines, call by call, on a client that remembers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -96,10 +96,10 @@ def test_one_that_cannot_be_ended_holds_up_no_other(code: str, named: bool) -> N
     assert ended(client, "i-1", "i-2", "i-3") == {"i-1": True, "i-2": False, "i-3": True}
     assert ended(client, "i-2") == {"i-2": False}
     if named:
-        assert len(client.asked) == 3, "the message says whom to leave out"
+        assert len(client.asked) == 3, "the message says which one to leave out"
 
 
-def test_who_may_end_some_of_them_ends_those_and_who_may_end_none_is_told() -> None:
+def test_a_grant_for_some_machines_ends_those_and_a_grant_for_none_is_told() -> None:
     denied = refusal("UnauthorizedOperation", "no", 403)
     client = ending(lambda ids: denied if "i-2" in ids else None)
 
@@ -150,7 +150,7 @@ def test_only_machines_of_this_cluster_are_asked_for_and_never_the_control_plane
     assert list_workers(listing(plane), tag_scheme(settings)) == []  # type: ignore[arg-type]
 
 
-def test_a_machine_of_which_little_is_known_is_nobodys_and_on_demand() -> None:
+def test_a_machine_of_which_little_is_known_is_not_ours_and_on_demand() -> None:
     (bare,) = list_workers(listing(described("i-1")), SCHEME)  # type: ignore[arg-type]
 
     assert bare == Instance("i-1", State.RUNNING, "", "", Market.ON_DEMAND)

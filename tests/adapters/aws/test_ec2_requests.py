@@ -36,7 +36,7 @@ LAUNCH = Launch(
     template_version=7,
     count=20,
 )
-NOBODY: Any = None
+NO_CLIENT: Any = None
 
 
 def run_request(settings: Settings, action_id: str, row: Launch) -> dict[str, Any]:
@@ -145,7 +145,7 @@ NOT_IN_A_TEMPLATE: dict[str, Any] = {
 
 
 def test_a_digest_changes_with_all_that_a_template_is_made_from_and_with_nothing_else() -> None:
-    cloud = Ec2Cloud(NOBODY, SETTINGS)
+    cloud = Ec2Cloud(NO_CLIENT, SETTINGS)
     digests = {name: cloud.digest(replace(POOL, **change)) for name, change in CHANGES.items()}
     digests["as it is"] = cloud.digest(POOL)
     others: list[dict[str, Any]] = [
@@ -155,7 +155,7 @@ def test_a_digest_changes_with_all_that_a_template_is_made_from_and_with_nothing
         {"cluster_name": "another"},
     ]
     for change in others:
-        digests[str(change)] = Ec2Cloud(NOBODY, replace(SETTINGS, **change)).digest(POOL)
+        digests[str(change)] = Ec2Cloud(NO_CLIENT, replace(SETTINGS, **change)).digest(POOL)
     assert len(set(digests.values())) == len(digests)
     assert cloud.digest(replace(POOL, **NOT_IN_A_TEMPLATE)) == digests["as it is"]
 

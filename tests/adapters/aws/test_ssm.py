@@ -1,4 +1,4 @@
-"""Parameters: kept for two minutes, asked for again when they prove wrong, shown to nobody."""
+"""Parameters: kept for two minutes, asked for again when they prove wrong, never shown."""
 
 from typing import Any
 
@@ -73,7 +73,7 @@ def test_a_refusal_names_the_parameter_and_the_fix(
     assert fix in str(refused.value)
 
 
-def test_an_old_value_is_not_given_out_when_nobody_answers(store: Any) -> None:
+def test_an_old_value_is_not_given_out_when_ssm_does_not_answer(store: Any) -> None:
     now = [0.0]
     token = CachedParameter(store, "/k3s/token", now_s=lambda: now[0])
     token.value()

@@ -49,7 +49,7 @@ CLUSTER_ABSURDITIES: tuple[tuple[str, Any], ...] = (
     ("version", "seven"),
 )
 
-CLUSTER_GUARDED = ("scaleDownActionId", "1730000301-somebody")
+CLUSTER_GUARDED = ("scaleDownActionId", "1730000301-another")
 
 CAP_GUARDED = ("shard_count", 31)
 CAPS = (Cap(View(30, 3)), Cap(View(60, 3)), Cap(View(300, 2)))

@@ -136,9 +136,9 @@ def winners(turn_of: Any) -> int:
             return store.commit(SUBJECT, found, write, commit_id)
 
     def look() -> None:
-        barrier.wait()  # everybody has read before anybody writes
+        barrier.wait()  # all have read before the first one writes
 
-    hands: DriverPorts[Cluster, None, Any] = DriverPorts(
+    ports: DriverPorts[Cluster, None, Any] = DriverPorts(
         read=lambda: store.read(SUBJECT),
         look=look,
         commit=commit,
@@ -152,7 +152,7 @@ def winners(turn_of: Any) -> int:
 
     def race() -> None:
         try:
-            won.append(turn_of.advance(hands, workflow))
+            won.append(turn_of.advance(ports, workflow))
         except Conflict:
             return
 
@@ -164,7 +164,7 @@ def winners(turn_of: Any) -> int:
     return len(won)
 
 
-def test_h8_a_commit_id_derived_from_content_lets_everybody_win() -> None:
+def test_h8_a_commit_id_derived_from_content_lets_every_writer_win() -> None:
     derived = broken(
         "holdfast.kernel.driver",
         {"commit_id = ports.new_id()": "commit_id = f'{hash(write)}'"},
@@ -172,4 +172,4 @@ def test_h8_a_commit_id_derived_from_content_lets_everybody_win() -> None:
 
     assert winners(driver) == 1
     assert winners(derived) == 8
-    prove("variant", "H8: a commit id derived from content lets everybody win", caught_by="a race of eight")
+    prove("variant", "H8: a commit id derived from content lets all writers win", caught_by="a race of eight")

@@ -33,7 +33,7 @@ def table_for(client: Any) -> str:
 
 @pytest.fixture(params=["memory", "sqlite", "dynamodb"])
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Inbox, Inbox]]:
-    """Two hands on one inbox."""
+    """Two clients of one inbox."""
     if request.param == "memory":
         inbox = MemoryInbox()
         yield inbox, inbox
@@ -48,7 +48,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Inbox
         yield DynamoInbox(clients[0], table), DynamoInbox(clients[1], table)
 
 
-def test_what_one_hand_puts_the_other_sees_at_once(pair: tuple[Inbox, Inbox]) -> None:
+def test_what_one_client_puts_the_other_sees_at_once(pair: tuple[Inbox, Inbox]) -> None:
     mine, yours = pair
     assert list(yours.waiting()) == []
     mine.put([GOING, OTHER])
@@ -104,7 +104,7 @@ def test_hundreds_fit_and_go_again(pair: tuple[Inbox, Inbox]) -> None:
     assert list(mine.waiting()) == many[:1]
 
 
-def test_two_hands_that_put_the_same_at_once_leave_one(pair: tuple[Inbox, Inbox]) -> None:
+def test_two_clients_that_put_the_same_at_once_leave_one(pair: tuple[Inbox, Inbox]) -> None:
     mine, yours = pair
     many = [Notice(f"i-{n}", NoticeKind.GONE, NOW_S) for n in range(10)]
     answers = side_by_side([lambda: mine.put(many), lambda: yours.put(many[::-1])])
@@ -112,7 +112,7 @@ def test_two_hands_that_put_the_same_at_once_leave_one(pair: tuple[Inbox, Inbox]
     assert sorted(mine.waiting()) == many
 
 
-def test_a_notice_that_nobody_wanted_for_a_day_leaves_the_file(tmp_path: Path) -> None:
+def test_a_notice_that_no_tick_folded_in_for_a_day_leaves_the_file(tmp_path: Path) -> None:
     now = [float(NOW_S)]
     database = Database(str(tmp_path / "state.db"), now_s=lambda: now[0])
     inbox = SqliteInbox(database)
@@ -230,7 +230,7 @@ def test_what_is_handed_back_for_ever_is_busy(dynamo: OnDynamo) -> None:
     dynamo.client.meta.events.register("after-call.dynamodb.BatchWriteItem", never)
     with pytest.raises(Busy, match="1 notices are still there"):
         dynamo.inbox.forget([GOING.key])
-    assert len(dynamo.slept) == TRIES - 1, "after the last try nobody waits"
+    assert len(dynamo.slept) == TRIES - 1, "after the last try it does not wait"
 
 
 @pytest.mark.parametrize(

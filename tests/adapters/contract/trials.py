@@ -78,7 +78,7 @@ class MemoryTrial(Generic[Record]):
         return dict(self.store.items[self.subject])
 
     def plant_event(self, version: int) -> None:
-        logged = Logged(self.subject, version, 0, "somebody", Event("planted", 0.0))
+        logged = Logged(self.subject, version, 0, "another", Event("planted", 0.0))
         self.store.log.by_subject[self.subject][version, 0] = logged
 
     def lose_record(self) -> None:
@@ -149,7 +149,7 @@ class OnSqlite:
 
     def plant_event(self, version: int) -> None:
         self.sql(
-            "INSERT INTO events VALUES (?, ?, ?, 0, 'somebody', 0, 'planted', '', '', '{}', '')",
+            "INSERT INTO events VALUES (?, ?, ?, 0, 'another', 0, 'planted', '', '', '{}', '')",
             self.collection, self.subject, version,
         )  # fmt: skip
 
@@ -286,7 +286,7 @@ class DynamoTrial(Generic[Record]):
         return plain_item(self.raw.get_item(**self.at, ConsistentRead=True)["Item"])
 
     def plant_event(self, version: int) -> None:
-        row = {"pk": self.subject, "sk": sort_key(version, 0), "version": version, "commitId": "somebody"}
+        row = {"pk": self.subject, "sk": sort_key(version, 0), "version": version, "commitId": "another"}
         self.raw.put_item(TableName=self.events_table, Item={name: tagged(v) for name, v in row.items()})
 
     def lose_record(self) -> None:

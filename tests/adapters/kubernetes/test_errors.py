@@ -80,7 +80,7 @@ def test_a_redirection_is_not_followed_because_the_token_would_be_taken_along() 
         assert not elsewhere.asked
 
 
-def test_who_is_not_let_in_signs_in_again_once_and_goes_on() -> None:
+def test_a_client_that_is_not_let_in_signs_in_again_once_and_goes_on() -> None:
     tokens = iter(["old", "new"])
     with saying(Said(401), Said(200, {"items": []})) as stub:
         client = Client(lambda: stub.access(next(tokens)))
@@ -88,7 +88,7 @@ def test_who_is_not_let_in_signs_in_again_once_and_goes_on() -> None:
         assert stub.shown == ["old", "new"]
 
 
-def test_who_is_not_let_in_twice_is_denied_and_told_where_the_token_is_from() -> None:
+def test_a_client_that_is_not_let_in_twice_is_denied_and_told_where_the_token_is_from() -> None:
     with saying(Said(401, {"message": "Unauthorized"})) as stub:
         with pytest.raises(Denied, match=r"list nodes: 401 Unauthorized.*again by a test.*renew") as denied:
             stub.api().nodes()

@@ -1,4 +1,4 @@
-"""What is sent to the API server, call by call: whom it names, under which precondition."""
+"""What is sent to the API server, call by call: which object it names, under which precondition."""
 
 from typing import Any
 

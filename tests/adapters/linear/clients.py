@@ -37,7 +37,7 @@ from tests.adapters.linear.histories import Registered
 
 Record = TypeVar("Record")
 Make = Callable[[int], Record]
-"""The record that commit number n writes; number 0 is the record that nobody wrote yet."""
+"""The record that commit number n writes; number 0 is the record before the first commit."""
 
 START_TIMEOUT_S = 300.0
 MEMORIES_MAX = 12
@@ -178,7 +178,7 @@ class Recording:
 
 def record(
     stores: Sequence[Repository[Record]],
-    readiness_check: Repository[Record],
+    observer: Repository[Record],
     subject: str,
     make: Make[Record],
     *,
@@ -187,11 +187,11 @@ def record(
 ) -> Recording:
     """One client a store, all starting at once; `operations` altogether.
 
-    The readiness check loses no answers: it says where the record begins and what the log told.
+    The observer loses no answers: it says where the record begins and what the log told.
     """
     assert operations % len(stores) == 0
     moments, numbers, together = count(), count(1), Barrier(len(stores))
-    found = readiness_check.read(subject)
+    found = observer.read(subject)
     clients = [
         Client(f"c{n}", store, subject, make, Random(f"{seed}-{n}"), moments, numbers)
         for n, store in enumerate(stores)
@@ -207,7 +207,7 @@ def record(
     return Recording(
         VersionedRegister(found.version, found.commit_id),
         [operation for client in clients for operation in client.history],
-        [(logged.version, logged.commit_id) for logged in readiness_check.events(subject)],
+        [(logged.version, logged.commit_id) for logged in observer.events(subject)],
         sum(client.recovered for client in clients),
     )
 

@@ -26,7 +26,7 @@ class Client:
 
 @dataclass
 class Recorder:
-    """Clients of one true register, stepped at random by a logical clock.
+    """Clients of one true register, stepped in random order by a logical clock.
 
     A client calls, its call takes effect, it gets the answer: three steps of the clock
     with any number of other clients' steps between them.  An answer may be lost before or
@@ -106,7 +106,7 @@ def bent(history: list[Registered], random: Random) -> list[Registered]:
         shift = random.choice([-6.5, -3.5, 3.5, 6.5])
         changed = replace(victim, called_at=victim.called_at + shift, returned_at=victim.returned_at + shift)
     elif isinstance(victim.call, Read):
-        changed = replace(victim, answer=random.choice([*others, (1, "nobody")]))
+        changed = replace(victim, answer=random.choice([*others, (1, "no one's")]))
     else:
         changed = replace(victim, answer="conflict" if victim.answer == "done" else "done")
     return [*history[:n], changed, *history[n + 1 :]]

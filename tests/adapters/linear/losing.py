@@ -1,4 +1,4 @@
-"""Stores that lose answers: a gate of seeded random, and a lock for a store without threads."""
+"""Stores that lose answers: a gate of seeded fates, and a lock for a store without threads."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -46,7 +46,7 @@ class LosingGate:
 
 
 class Later:
-    """Does what nobody waits for any more."""
+    """Does what no client waits for any more."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(4)
@@ -63,7 +63,7 @@ class Later:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """All has been done; a refusal was nobody's business, anything else is a defect."""
+        """All has been done; a refusal is allowed, anything else is a defect."""
         self._threads.shutdown()
         for call in self._calls:
             if error := call.exception():

@@ -193,7 +193,7 @@ def test_an_acknowledged_write_is_not_lost() -> None:
         check(REGISTER, [did("a", Commit(0, "A"), 1, 2, "done"), did("b", Read(), 3, 4, (0, ""))])
 
 
-def test_nobody_conflicts_over_a_version_that_nobody_has_moved_yet() -> None:
+def test_no_commit_conflicts_over_a_version_that_has_not_moved_yet() -> None:
     with pytest.raises(NotLinearizable):
         check(REGISTER, [did("a", Commit(0, "A"), 1, 2, "conflict"), did("b", Commit(0, "B"), 3, 4, "done")])
 
@@ -237,7 +237,7 @@ def test_an_operation_refuses_times_that_contradict_its_answer(
 def test_the_message_fails_again_when_it_is_replayed() -> None:
     history = Recorder(Random(1), clients=5, lost_share=0.1).record(60)
     middle = sorted(history, key=lambda operation: operation.called_at)[30].called_at
-    lie = did("liar", Read(), middle, middle + 0.5, (1, "nobody"))
+    lie = did("liar", Read(), middle, middle + 0.5, (1, "no one's"))
 
     with pytest.raises(NotLinearizable) as first:
         check(REGISTER, [*history, lie])

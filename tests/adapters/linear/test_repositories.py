@@ -178,7 +178,7 @@ class Tables:
         return DynamoItems(client, CODEC, table="linear", key="pk", events_table="linear-logs")
 
     def histories(self, stores: list[DynamoItems[Cluster]], name: str) -> Iterator[Recording]:
-        """Each on a record of its own, that nobody has written yet."""
+        """Each on a record of its own, that was not written yet."""
         seed = 0
         while True:
             seed += 1

@@ -114,7 +114,7 @@ def test_the_load_is_weighted_by_cpus_and_has_a_peak(prometheus: Prometheus, ans
 
 
 def test_full_load_reads_one(prometheus: Prometheus, answers: Answers) -> None:
-    """The mean over the busy modes would read a seventh of it, and never scale up the fleet."""
+    """The mean over the busy modes would read a seventh of it, and the fleet would never scale up."""
     answers.give([*worker(0.0, node="i-1"), *worker(0.0, node="i-2")], [series(1.0)])
     assert prometheus.load(NODES, [], WINDOW_S).cpu == 1.0
     look, peak = (query for _, query in answers.asked)

@@ -107,7 +107,7 @@ class StoppedClock:
         raise AssertionError("nothing here needs to wait")
 
 
-def hands(store: DynamoCapStore, ids: list[str], view: View = VIEW) -> DriverPorts[Cap, Seen, Apply]:
+def ports(store: DynamoCapStore, ids: list[str], view: View = VIEW) -> DriverPorts[Cap, Seen, Apply]:
     """Those of a worker that has the cap of its view in force already; drawn ids are noted."""
 
     def new_id() -> str:

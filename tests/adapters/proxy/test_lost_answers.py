@@ -31,7 +31,7 @@ from tests.adapters.proxy.network import (
     Network,
     drawn,
     forget_tokens,
-    hands,
+    ports,
 )
 from tests.proof import prove
 from tests.variants import broken
@@ -70,13 +70,13 @@ def test_a_commit_whose_answer_was_lost_is_unknown_and_proves_to_be_ours(
     assert store.commit_id_at(SUBJECT, 1) == commit_id
     assert store.read(SUBJECT) == Versioned(OURS.value, 1, commit_id)
     assert network.written() == [(1, commit_id)]
-    assert network.calls.count(COMMIT) == 1, "nobody tried again behind our back"
+    assert network.calls.count(COMMIT) == 1, "the client did not try again behind our back"
 
 
 @pytest.mark.parametrize("fate", [RESET_AFTER, HALF_ANSWER], ids=repr)
 def test_a_step_whose_answer_was_lost_is_done_and_written_once(network: Network, fate: Fate) -> None:
     ids: list[str] = []
-    worker = hands(network.store_for(fate), ids)
+    worker = ports(network.store_for(fate), ids)
     network.spoil(COMMIT, fate)
     assert isinstance(advance(worker, WORKFLOW), Write)
     assert network.written() == [(1, ids[0])]
@@ -86,7 +86,7 @@ def test_a_step_whose_answer_was_lost_is_done_and_written_once(network: Network,
 
 def test_a_step_whose_answer_was_lost_is_done_though_others_wrote_on_top_of_it(network: Network) -> None:
     ids: list[str] = []
-    worker = hands(network.store(network.client), ids)
+    worker = ports(network.store(network.client), ids)
     theirs: list[str] = []
 
     def another_goes_on() -> Fate:
@@ -103,7 +103,7 @@ def test_a_step_that_cannot_be_looked_up_stays_unknown_until_the_next_turn_reads
     network: Network,
 ) -> None:
     ids: list[str] = []
-    worker = hands(network.store(network.client), ids)
+    worker = ports(network.store(network.client), ids)
     network.spoil(COMMIT, RESET_AFTER)
     network.spoil(LOOK_UP, PASS, RESET_BEFORE)
     with pytest.raises(Unknown):
@@ -112,11 +112,11 @@ def test_a_step_that_cannot_be_looked_up_stays_unknown_until_the_next_turn_reads
     assert network.written() == [(1, ids[0])]
 
 
-# The request is lost: it is nobody's, until somebody writes it.
+# The request is lost: the version is free, until a commit arrives.
 
 
 @pytest.mark.parametrize("fate", REQUEST_LOST, ids=repr)
-def test_a_commit_that_never_arrived_is_unknown_and_nobodys(network: Network, fate: Fate) -> None:
+def test_a_commit_that_never_arrived_is_unknown_and_not_written(network: Network, fate: Fate) -> None:
     store = network.store_for(fate)
     network.spoil(COMMIT, fate)
     found, commit_id = lose_commit(store)
@@ -129,7 +129,7 @@ def test_a_commit_that_never_arrived_is_unknown_and_nobodys(network: Network, fa
 @pytest.mark.parametrize("fate", REQUEST_LOST, ids=repr)
 def test_a_step_that_never_arrived_is_written_once_by_the_next_turn(network: Network, fate: Fate) -> None:
     ids: list[str] = []
-    worker = hands(network.store_for(fate), ids)
+    worker = ports(network.store_for(fate), ids)
     network.spoil(COMMIT, fate)
     with pytest.raises(Unknown):
         advance(worker, WORKFLOW)
@@ -170,7 +170,7 @@ def test_anothers_commit_is_not_ours_though_our_answer_was_lost(network: Network
 def test_a_step_that_another_overtook_is_a_lost_race(network: Network, fate: Fate) -> None:
     ids: list[str] = []
     theirs: list[str] = []
-    worker = hands(network.store(network.client), ids)
+    worker = ports(network.store(network.client), ids)
     network.spoil(COMMIT, overtaken(network, fate, theirs))
     with pytest.raises(Conflict):
         advance(worker, WORKFLOW)
@@ -209,7 +209,7 @@ def test_a_repeated_commit_is_done_once(
 def test_a_commit_that_arrives_late_is_found_and_not_written_again(network: Network) -> None:
     ids: list[str] = []
     late = latency(IMPATIENT_S + 0.5)
-    worker = hands(network.store_for(late), ids)
+    worker = ports(network.store_for(late), ids)
     network.spoil(COMMIT, late)
     with pytest.raises(Unknown, match="Read timeout"):
         advance(worker, WORKFLOW)
@@ -247,12 +247,12 @@ def test_a_repeated_commit_whose_look_up_is_throttled_is_unknown(network: Networ
     found, commit_id = lose_commit(store)
     body = b'{"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}'
 
-    class Listings:
+    class Raw:
         def stream(self) -> Iterator[bytes]:
             yield body
 
     def throttle(request: Any, **_: Any) -> AWSResponse:
-        return AWSResponse(request.url, 400, HTTPHeaders(), Listings())
+        return AWSResponse(request.url, 400, HTTPHeaders(), Raw())
 
     network.client.meta.events.register(f"before-send.dynamodb.{LOOK_UP}", throttle)
     with pytest.raises(Unknown):
@@ -295,7 +295,7 @@ def test_the_shipped_store_says_unknown_and_tries_once(network: Network, remembe
 
 
 def test_a_client_that_retries_by_itself_takes_our_write_for_a_lost_race(network: Network) -> None:
-    """S13: botocore's default retries, and nobody looks whose the version is."""
+    """S13: botocore's default retries, without a look at whose the version is."""
     assert commit_once(network, retries=True, looks=False, remembered=False) == "Conflict"
     prove(
         "variant", "S13: a client that retries makes our own write a lost race", caught_by="the fault proxy"

@@ -177,12 +177,12 @@ def test_the_script_sees_the_number_and_the_head(server: CountingServer) -> None
 
     def choose(n: int, head: str) -> Fate:
         seen.append((n, head))
-        return RESET_BEFORE if "x-interrupted: yes" in head.lower() else PASS
+        return RESET_BEFORE if "x-reset: yes" in head.lower() else PASS
 
     with FaultProxy("127.0.0.1", server.port, fate=choose) as proxy, Caller(proxy) as caller:
         caller.call("/fine")
         with pytest.raises(ConnectionResetError):
-            caller.call("/interrupted", headers={"X-Interrupted": "yes"})
+            caller.call("/reset", headers={"X-Reset": "yes"})
     assert [n for n, _ in seen] == [0, 1]
     assert seen[0][1].startswith("POST /fine HTTP/1.1\r\n")
     assert [path for _, path, _ in server.requests] == ["/fine"]
@@ -253,8 +253,8 @@ def test_a_server_that_hangs_up_looks_like_one(proxied: Proxied) -> None:
 
 
 def test_a_server_that_is_not_there_looks_like_a_broken_connection() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
     with FaultProxy("127.0.0.1", port) as proxy, Caller(proxy) as caller, pytest.raises(ConnectionResetError):
         caller.call()
 

@@ -1,4 +1,4 @@
-"""The log in SQLite does not scale up for ever."""
+"""The log in SQLite does not become larger for ever."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from holdfast.kernel import Event, Write
 from holdfast.kernel.event import EVENTS_KEPT_S
 
 
-def test_what_was_kept_long_enough_is_dropped_by_those_who_come_later(tmp_path: Path) -> None:
+def test_what_was_kept_long_enough_is_dropped_by_later_commits(tmp_path: Path) -> None:
     store = sqlite_cluster_store(Database(str(tmp_path / "state.db")))
 
     def commit(at_s: float, events: int) -> None:

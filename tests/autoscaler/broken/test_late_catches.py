@@ -1,4 +1,4 @@
-"""Somebody comes late: what the shipped autoscaler does then, and one with a guard taken out does not."""
+"""A tick comes late: what the shipped autoscaler does then, and one with a guard taken out does not."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,8 +17,8 @@ from tests.autoscaler.unit.record.test_workflow import TWO
 from tests.autoscaler.unit.scale_up.test_action import row, scaling_up
 from tests.autoscaler.unit.snapshot.test_readiness_check import Says
 from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, snapshot, worker
-from tests.autoscaler.unit.tick import executing as carrying
-from tests.autoscaler.unit.tick import test_execute as crowding
+from tests.autoscaler.unit.tick import executing
+from tests.autoscaler.unit.tick import test_execute as crowds
 from tests.autoscaler.unit.tick import test_tick as ticking
 from tests.cli.small_world import SmallWorld
 from tests.proof import prove
@@ -27,11 +27,11 @@ from tests.workloads import budget, node
 
 HOUR_S = 3_600
 UNOPENED = snapshot(*TWO, worker("i-9", joining=True))
-"""Ready, and nobody has lifted the taint."""
+"""Ready, and the taint has not been lifted."""
 
 
 def told(module: Any, cluster: Cluster, seen: Snapshot, *, hours: int) -> list[str]:
-    """Kinds of what is written by somebody who looks once an hour, and whose effects all fail."""
+    """Kinds of what is written by a process that looks once an hour, and whose effects all fail."""
     step, kinds = module.workflow(SETTINGS).step, list[str]()
     for hour in range(1, hours + 1):
         while isinstance(ahead := step(cluster, seen, NOW_S + hour * HOUR_S), Write):
@@ -56,15 +56,17 @@ def never_ends(module: Any) -> str:
 
 
 def opens_late(module: Any) -> str:
-    cluster = carrying.Cluster(node(joining=True))
-    hands = carrying.executor(cluster, read_s=carrying.NOW_S - ADMIT_WITHIN_S - 1, made=module.Executor)
-    carrying.do(hands, Admit("i-1"))
+    cluster = executing.Cluster(node(joining=True))
+    executor = executing.executor_of(
+        cluster, read_s=executing.NOW_S - ADMIT_WITHIN_S - 1, made=module.Executor
+    )
+    executing.do(executor, Admit("i-1"))
     return "a node is opened by an old record" if cluster.log else ""
 
 
 def collide(module: Any) -> str:
-    cluster = crowding.Crowd(crowding.give_way)
-    crowding.drain_crowd(cluster, [budget(selector={"app": "web"}, allowed=20)], module.Executor)
+    cluster = crowds.Crowd(crowds.give_way)
+    crowds.drain_crowd(cluster, [budget(selector={"app": "web"}, allowed=20)], module.Executor)
     return f"{cluster.most_at_once} evictions at once" if cluster.most_at_once > 1 else ""
 
 
@@ -75,7 +77,7 @@ def evicts_by_an_old_record(module: Any) -> str:
     return " ".join(each for each in bench.world.touched if each.startswith("evict"))
 
 
-def ends_for_want_of_a_readiness_check(module: Any) -> str:
+def counts_a_ready_node_as_unready(module: Any) -> str:
     world = SmallWorld.of(1)
     world.its_nodes = [node("n-0", joining=True)]
     auto = ticking.Bench(world, made=partial(module.Autoscaler, readiness_check=Says(broken=True))).auto
@@ -84,11 +86,11 @@ def ends_for_want_of_a_readiness_check(module: Any) -> str:
 
 Tell = Callable[[Any], str]
 SCALING_UP: dict[str, tuple[dict[str, str], Tell]] = {
-    "L-A3: a ready node is ended because nobody looked in time": (
+    "L-A3: a ready node is ended because no tick looked in time": (
         {"(ready or row.status is": "(row.status is"},
         ends_a_ready_node,
     ),
-    "L-A3: a request whose answer was lost is given up because nobody looked in time": (
+    "L-A3: a request whose answer was lost is given up because no tick looked in time": (
         {" and (ready or row.status is LaunchStatus.INTENDED)": " and ready"},
         gives_up_a_request,
     ),
@@ -97,7 +99,7 @@ SCALING_UP: dict[str, tuple[dict[str, str], Tell]] = {
         never_ends,
     ),
 }
-CARRYING: dict[str, tuple[dict[str, str], Tell]] = {
+EXECUTING: dict[str, tuple[dict[str, str], Tell]] = {
     "S-A4: a node is opened by a record that was read long ago": (
         {'            self._still_fresh(ADMIT_WITHIN_S, "admit")\n': ""},
         opens_late,
@@ -110,13 +112,13 @@ CARRYING: dict[str, tuple[dict[str, str], Tell]] = {
 
 
 TICKING: dict[str, tuple[dict[str, str], Tell]] = {
-    "S-A4: whoever sleeps over the answer to its reading takes the record for fresh": (
+    "S-A4: a tick that sleeps over the answer to its read takes the record for fresh": (
         {"self._executor.read_s = asked_s": "self._executor.read_s = self._auto.clock.now_s()"},
         evicts_by_an_old_record,
     ),
     "L-A3: a readiness check that gives no answer makes every new node late": (
         {'({error})")\n            return None\n\n': '({error})")\n            return frozenset()\n\n'},
-        ends_for_want_of_a_readiness_check,
+        counts_a_ready_node_as_unready,
     ),
 }
 
@@ -130,10 +132,10 @@ def test_scaling_up_without(title: str) -> None:
     prove("variant", title, caught_by="a story")
 
 
-@pytest.mark.parametrize("title", [*CARRYING, *TICKING])
+@pytest.mark.parametrize("title", [*EXECUTING, *TICKING])
 def test_a_shell_without(title: str) -> None:
-    module = execute if title in CARRYING else tick
-    changes, tell = {**CARRYING, **TICKING}[title]
+    module = execute if title in EXECUTING else tick
+    changes, tell = {**EXECUTING, **TICKING}[title]
 
     assert tell(module) == ""
     assert tell(broken(module.__name__, changes))

@@ -48,7 +48,7 @@ SCALES_UP = replace(IDLE, scale_up=UP, spent=(BOOKED,))
 WAITS = replace(SCALES_UP, scale_up=replace(UP, launches=(ASKED,)))
 DONE = replace(SCALES_UP, scale_up=replace(UP, joined=("i-9",)))
 SCALES_DOWN = replace(IDLE, scale_down=DOWN)
-TO_BE_RECLAIMED = replace(IDLE, interrupted=(Interrupted("i-1", CERTAIN, LATELY_S, NOW_S + 60),))
+INTERRUPTED = replace(IDLE, interrupted=(Interrupted("i-1", CERTAIN, LATELY_S, NOW_S + 60),))
 CONDEMNED = replace(IDLE, condemned=(Condemned("i-1", "1-x", "why", LATELY_S),))
 NEWLY_CONDEMNED = Condemned("i-1", "1-down", "scale-down", NOW_S)
 GONE = (Tombstone("i-1", NOW_S),)
@@ -66,7 +66,7 @@ def statuses(first: Status, second: Status = Status.PLANNED) -> ScaleDown:
 
 
 Move = tuple[Cluster, Cluster, str, str]
-"""The record before and after, what is told (kinds and whom about), and what the judge says."""
+"""The record before and after, what is told (kinds and subjects), and what the judge says."""
 
 FORBIDDEN: dict[str, Move] = {
     "nothing": (IDLE, IDLE, "conditionChanged pending", "it changes nothing"),
@@ -96,7 +96,7 @@ FORBIDDEN: dict[str, Move] = {
         WAITS, replace(IDLE, spent=(BOOKED,), failures=1, back_off_until_s=NOW_S + 60), "failScaleUp 1-up",
         "closed while 1 are asked for",
     ),
-    "who joined is not remembered": (
+    "a machine that joined is not remembered": (
         DONE, replace(IDLE, spent=(BOOKED,), last_scale_s=NOW_S, last_up_s=NOW_S), "completeScaleUp 1-up",
         "i-9 joined, and are not remembered",
     ),
@@ -132,10 +132,10 @@ FORBIDDEN: dict[str, Move] = {
         WAITS, replace(WAITS, scale_up=asks(ASKED, ELSEWHERE), spent=(BOOKED, SPENT_NOW)),
         "retryScaleUp 1-up", "1 are newly asked for in 1-up: 0 more wanted, 0 taken over",
     ),
-    "who joined has not": (
+    "a machine that joined has not": (
         DONE, SCALES_UP, "diedBeforeJoining i-9", "i-9 had joined or was lost",
     ),
-    "a stranger joins": (
+    "a machine that was not launched joins": (
         WAITS, replace(WAITS, scale_up=asks(ASKED, joined=("i-8",))), "joined i-8", "awaits no such thing",
     ),
     "an extension is taken back": (
@@ -156,7 +156,7 @@ FORBIDDEN: dict[str, Move] = {
         replace(IDLE, scale_down=statuses(Status.PLANNED, Status.SKIPPED)), "drainSkipped i-1",
         "goes back from TERMINATING to DRAINING",
     ),
-    "a target is terminated, and no progress of its scale-down": (
+    "a target is terminated, and its scale-down makes no progress": (
         replace(IDLE, scale_down=statuses(Status.CONDEMNED), condemned=(NEWLY_CONDEMNED,)),
         replace(IDLE, scale_down=statuses(Status.CONDEMNED), gone=GONE), "terminated i-1",
         "i-1 is terminated, and scale-down 1-down still has it ahead",
@@ -168,12 +168,12 @@ FORBIDDEN: dict[str, Move] = {
     "a scale-down is closed in the middle": (
         SCALES_DOWN, IDLE, "failScaleDown 1-down", "what becomes of i-1 i-2",
     ),
-    "who was kept lately is planned": (
+    "a node that was kept lately is planned": (
         replace(IDLE, skipped=(KEPT,)),
         replace(IDLE, scale_down=replace(DOWN, started_s=NOW_S), skipped=(KEPT,)),
         "beginScaleDown 1-down", "i-2 is planned, though it leaves already or was kept",
     ),
-    "who is condemned is forgotten": (CONDEMNED, IDLE, "terminated i-1", "was condemned, and is forgotten"),
+    "a condemned one is forgotten": (CONDEMNED, IDLE, "terminated i-1", "was condemned, and is forgotten"),
     "a condemnation is put off": (
         CONDEMNED, replace(IDLE, condemned=(Condemned("i-1", "1-x", "why", NOW_S),)), "terminating i-1",
         "at another time",
@@ -186,33 +186,33 @@ FORBIDDEN: dict[str, Move] = {
         IDLE, replace(IDLE, condemned=(NEWLY_CONDEMNED, NEWLY_CONDEMNED)), "terminating i-1",
         "i-1 is terminating twice",
     ),
-    "who is interrupted is forgotten": (
-        TO_BE_RECLAIMED, replace(IDLE, pending_since_s=NOW_S), "conditionChanged pending",
+    "an interrupted machine is forgotten": (
+        INTERRUPTED, replace(IDLE, pending_since_s=NOW_S), "conditionChanged pending",
         "i-1 is interrupted no longer",
     ),
-    "who is certain to go is kept": (
-        TO_BE_RECLAIMED, IDLE, "drainSkipped i-1", "taken for certain, and is kept",
+    "a machine that is certain to go is kept": (
+        INTERRUPTED, IDLE, "drainSkipped i-1", "taken for certain, and is kept",
     ),
     "an interruption is put off": (
-        TO_BE_RECLAIMED, replace(IDLE, interrupted=(Interrupted("i-1", CERTAIN, NOW_S, NOW_S + 120),)),
+        INTERRUPTED, replace(IDLE, interrupted=(Interrupted("i-1", CERTAIN, NOW_S, NOW_S + 120),)),
         "interrupted i-1",
         "nothing is more certain than before",
     ),
-    "a replacement that nobody launches": (
-        TO_BE_RECLAIMED,
-        replace(IDLE, interrupted=(replace(TO_BE_RECLAIMED.interrupted[0], replacement="2-up"),)),
+    "a replacement that no scale-up launches": (
+        INTERRUPTED,
+        replace(IDLE, interrupted=(replace(INTERRUPTED.interrupted[0], replacement="2-up"),)),
         "notReplaced i-1",
         "which is no open scale-up",
     ),
     "a replacement is ready while its scale-up is open": (
-        replace(SCALES_UP, interrupted=(replace(TO_BE_RECLAIMED.interrupted[0], replacement="1-up"),)),
-        replace(SCALES_UP, interrupted=(replace(TO_BE_RECLAIMED.interrupted[0], replacement=READY),)),
+        replace(SCALES_UP, interrupted=(replace(INTERRUPTED.interrupted[0], replacement="1-up"),)),
+        replace(SCALES_UP, interrupted=(replace(INTERRUPTED.interrupted[0], replacement=READY),)),
         "joined i-9",
         "was 1-up and is ready",
     ),
     "a drain is forgotten": (
-        replace(IDLE, interrupted=(replace(TO_BE_RECLAIMED.interrupted[0], drained=True),)),
-        TO_BE_RECLAIMED, "drained i-1",
+        replace(IDLE, interrupted=(replace(INTERRUPTED.interrupted[0], drained=True),)),
+        INTERRUPTED, "drained i-1",
         "was drained, and that is forgotten",
     ),
     "gone without a word": (
@@ -235,7 +235,7 @@ FORBIDDEN: dict[str, Move] = {
         replace(IDLE, spent=(BOOKED,)), replace(IDLE, pending_since_s=NOW_S), "conditionChanged pending",
         "1 launches of 1-up are forgotten within the hour",
     ),
-    "booked for nobody": (
+    "booked for no request": (
         SCALES_UP, replace(SCALES_UP, spent=(BOOKED, SPENT_NOW)), "extendScaleUp 1-up",
         "nothing is newly asked for",
     ),
@@ -257,7 +257,7 @@ FORBIDDEN: dict[str, Move] = {
         replace(IDLE, scale_down=statuses(Status.SKIPPED, Status.SKIPPED)), replace(IDLE, last_scale_s=NOW_S),
         "failScaleDown 1-down", "no action ended well",
     ),
-    "a stamp is moved": (
+    "a timestamp is moved": (
         replace(IDLE, pending_since_s=LATELY_S), replace(IDLE, pending_since_s=NOW_S),
         "conditionChanged pending",
         "it begins now, or it is over",
@@ -272,16 +272,16 @@ FORBIDDEN: dict[str, Move] = {
                 recent=(Recent("i-9", "default", "a", NOW_S),)),
         "completeScaleUp 1-up", "came out short",
     ),
-    "less than nobody": (IDLE, replace(IDLE, worker_count=-1), "decision hold", "workerCount is -1"),
-    "a lock changes hands": (
+    "less than no worker": (IDLE, replace(IDLE, worker_count=-1), "decision hold", "workerCount is -1"),
+    "a lock changes its holder": (
         HELD, replace(IDLE, lock=Lock("you", NOW_S + 300.0)), "lockTaken you", "you takes the lock from me",
     ),
     "a lock for ever": (
         IDLE, replace(IDLE, lock=Lock("me", NOW_S + 9_999.0)), "lockTaken me", "longer than 300 s",
     ),
-    "another gives the lock back": (HELD, IDLE, "lockReleased you", "the lock of me is given back"),
-    "nobody paused it": (
-        IDLE, replace(IDLE, paused_until_s=NOW_S + 60, worker_count=4), "decision hold", "nobody has said so",
+    "another process releases the lock": (HELD, IDLE, "lockReleased you", "the lock of me is released"),
+    "paused without an operator": (
+        IDLE, replace(IDLE, paused_until_s=NOW_S + 60, worker_count=4), "decision hold", "no event says so",
     ),
     "a reason without a decision": (
         IDLE, replace(IDLE, hold_reason="so", pending_since_s=NOW_S), "conditionChanged pending",
@@ -330,7 +330,7 @@ ALLOWED: dict[str, tuple[Cluster, Cluster, str]] = {
         replace(IDLE, interrupted=(Interrupted("i-1", CERTAIN, NOW_S, NOW_S + 120, READY),)),
         "interrupted i-1",
     ),
-    "a stamp from the future is one from now": (
+    "a timestamp from the future is one from now": (
         replace(IDLE, last_scale_s=NOW_S + 9, idle_since_s=NOW_S + 9),
         replace(IDLE, last_scale_s=NOW_S, idle_since_s=NOW_S),
         "decision hold",
@@ -349,7 +349,7 @@ def test_what_is_allowed_is_let_pass(name: str) -> None:
     assert illegal(before, after, told(said), NOW_S, SETTINGS) == []
 
 
-def test_nobody_tells_of_a_moment_to_come_or_of_two_at_once() -> None:
+def test_no_commit_tells_of_a_moment_to_come_or_of_two_at_once() -> None:
     after = replace(IDLE, pending_since_s=NOW_S + 9)
     (said,) = illegal(IDLE, after, told("conditionChanged pending", NOW_S + 9), NOW_S, SETTINGS)
     assert "9 s to come" in said

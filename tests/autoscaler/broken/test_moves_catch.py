@@ -86,7 +86,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
         interrupted("an interruption"),
         "i-1 is gone, and no .* or reclaimed is told of it",
     ),
-    "S-A8: who is gone is forgotten before listings are": (
+    "S-A8: a removed machine is forgotten while listings may still show it": (
         {
             "workflow": {
                 "gone=tuple(stone for stone in cluster.gone if now_s - stone.at_s < settings.remember_s)": (
@@ -119,7 +119,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
         SCALES_UP,
         "1 are newly asked for in .*, 0 are booked",
     ),
-    "S-A8: a hint is let go, and nobody says so": (
+    "S-A8: a hint is let go, and no event says so": (
         {"scale_up": {"    return Write(ended, (event, *expired))\n": "    return Write(ended, (event,))\n"}},
         interrupted("a hint, and no capacity"),
         "i-1 is interrupted no longer, and no .* is told of it",
@@ -135,7 +135,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
         SCALES_DOWN,
         "was terminating and is gone, and no terminated is told",
     ),
-    "S-A8: who waits waits from now on, at every look": (
+    "S-A8: pods that wait have waited from now on, at every look": (
         {"decide": {"    return min(stamp_s, int(now_s)) or int(now_s)\n": "    return int(now_s)\n"}},
         scaling_up.CASES["a late first try"],
         r"pendingSinceEpoch was \d+ and is \d+: it begins now, or it is over",
@@ -152,8 +152,8 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
 }
 
 AGAIN = "S-A8: a deadline is postponed for ever"
-TWICE = "S-A8: who is condemned is condemned again by its notice"
-LOCK = "S-A8: a lock is taken from somebody who is at work"
+TWICE = "S-A8: a condemned machine is condemned again by its notice"
+LOCK = "S-A8: a lock is taken from a tick that is at work"
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -209,8 +209,8 @@ def test_what_is_more_than_one_commit_can_tell_is_written_next() -> None:
     assert written_over(Cluster(missing=found_again), autoscaler_without({}), snapshot(*TWO)) == []
 
 
-def test_who_is_condemned_already_is_not_condemned_again_by_its_notice() -> None:
-    """It did not join in time, the cloud had announced to take it, and somebody has stopped it."""
+def test_a_machine_that_is_condemned_already_is_not_condemned_again_by_its_notice() -> None:
+    """It did not join in time, the cloud had announced to take it, and an operator has stopped it."""
     at_s = int(NOW_S) - 90
     interrupted = Interrupted("i-9", NoticeKind.INTERRUPTION, at_s, at_s + 120, UNNEEDED)
     cluster = Cluster(interrupted=(interrupted,), condemned=(Condemned("i-9", "1-up", "did not join", at_s),))
@@ -224,7 +224,7 @@ def test_who_is_condemned_already_is_not_condemned_again_by_its_notice() -> None
     prove("variant", TWICE, caught_by="a story")
 
 
-def test_a_lock_that_is_taken_from_somebody_at_work() -> None:
+def test_a_lock_that_is_taken_from_a_tick_at_work() -> None:
     held = "            if lock.is_held(found.value, self._me, now_s, ttl_s=ttl_s, urgent=True):\n"
     shell = broken("holdfast.autoscaler.tick", {held: "            if found.value.lock.owner == self._me:\n"})
 

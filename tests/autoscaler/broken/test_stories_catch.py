@@ -92,9 +92,9 @@ def begins_to_scale_up(cluster: Cluster, told: list[str]) -> str:
     return "" if "beginScaleUp" in told else f"H6: below the floor, and it does not scale up: {told}"
 
 
-def notes_nobody(cluster: Cluster, told: list[str]) -> str:
+def interrupts_no_machine(cluster: Cluster, told: list[str]) -> str:
     return (
-        f"{[affected.instance_id for affected in cluster.interrupted]} is taken for interrupted"
+        f"{[row.instance_id for row in cluster.interrupted]} is taken for interrupted"
         if "interrupted" in told
         else ""
     )
@@ -113,15 +113,15 @@ def floor_kept(cluster: Cluster, told: list[str]) -> str:
     return "S-A5: condemned below the floor" if cluster.condemned else ""
 
 
-def condemns_nobody(cluster: Cluster, told: list[str]) -> str:
+def condemns_no_machine(cluster: Cluster, told: list[str]) -> str:
     return (
         f"S-A4: {cluster.condemned[0].instance_id} runs pods, and is condemned" if cluster.condemned else ""
     )
 
 
 def claims_again(cluster: Cluster, told: list[str]) -> str:
-    """It was adopted, and nobody came to open its node before that ran out."""
-    return "" if "adopted" in told else f"L-A3: i-3 waits, and nobody opens it: {told}"
+    """It was adopted, and no tick came to open its node before that ran out."""
+    return "" if "adopted" in told else f"L-A3: i-3 waits, and no tick opens it: {told}"
 
 
 CONDEMNED = Cluster(
@@ -163,9 +163,9 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
             },
         },
         every_schedule(Story(World(fleet("aa"), 3), duds=frozenset({"i-new-1"})), 2),
-        "live and serve nobody",
+        "live and serve no pod",
     ),
-    "S-A4: a node that runs pods is condemned because it was not ready when somebody looked": (
+    "S-A4: a node that runs pods is condemned because it was not ready at one look": (
         {
             "scale_up": {
                 "_is_open(worker) and (worker.ready or late_s > 0)": "_is_open(worker) and worker.ready"
@@ -174,7 +174,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         with_snapshot(
             Cluster(scale_up=ScaleUp("1-a", AT_S - 3_600, 1, (row(1, "i-9", at_s=AT_S - 3_600),))),
             snapshot(*TWO, worker("i-9", ready=False)),
-            condemns_nobody,
+            condemns_no_machine,
         ),
         "S-A4",
     ),
@@ -194,7 +194,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         lambda module: "not ours" if "not ours" in in_quiet(STRANGER, CALM)(module) else "",
         "not ours",
     ),
-    "H6: scale-up waits for a termination that nobody confirms": (
+    "H6: a scale-up waits for a termination that is never confirmed": (
         {
             "workflow": {
                 "        if isinstance(decision, AddWorkers):\n            yield _cut_short(": (
@@ -225,7 +225,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         with_snapshot(
             Cluster(gone=(Tombstone("i-3", AT_S),)),
             snapshot(*TWO, worker("i-3", state=State.SHUTTING_DOWN), notices=(notice("i-3", GONE),)),
-            notes_nobody,
+            interrupts_no_machine,
         ),
         "taken for interrupted",
     ),
@@ -235,10 +235,10 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
                 "        if notice.instance_id not in ours or not _is_news": "        if not _is_news"
             }
         },
-        with_snapshot(Cluster(), snapshot(*TWO, notices=(notice("i-stranger"),)), notes_nobody),
+        with_snapshot(Cluster(), snapshot(*TWO, notices=(notice("i-stranger"),)), interrupts_no_machine),
         "taken for interrupted",
     ),
-    "S-A5: nobody guards the floor where it can be broken": (
+    "S-A5: the floor is not guarded where it can be broken": (
         {"scale_down": {"    if others < settings.min_workers:\n": "    if others < 0:\n"}},
         with_snapshot(DRAINED, snapshot(worker("i-1"), worker("i-3"), cpu=0.1), floor_kept, min_workers=2),
         "S-A5",
@@ -252,7 +252,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         with_snapshot(Cluster(), snapshot(*TWO, pending=1), holds),
         "PENDING_UP_SEC",
     ),
-    "L-A3: what has run out is waited for until somebody writes": (
+    "L-A3: what has run out is waited for until the next write": (
         {"workflow": {"_recalled(cluster, settings, now_s), snapshot,": "cluster, snapshot,"}},
         with_snapshot(
             Cluster(recent=(Recent("i-3", "default", "a", AT_S - 900),), pending_since_s=AT_S),
@@ -289,7 +289,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         every_schedule(Story(World(fleet("aa"), 3)), 1),
         "i-new-2",
     ),
-    "economy: nobody counts the launches of the hour": (
+    "economy: the launches of the hour are not counted": (
         {
             "launch_plan": {
                 "    return sum(spent.count for spent in this_hour(cluster, now_s))\n": "    return 0\n"

@@ -40,14 +40,14 @@ def at_once(case: str) -> Case:
 CERTAIN = start(
     World(fleet("aaa"), 1, brisk=True), hands=2, coming=(("i-3", NoticeKind.INTERRUPTION),), jumps=0
 )
-"""Idle, and the cloud takes one of three: nobody else may leave."""
+"""Idle, and the cloud takes one of three: no other may leave."""
 
 AGAIN_AND_AGAIN = start(World(fleet("aa"), 2, brisk=True), hands=1, reclaims=2)
 """The cloud takes one, and another as soon as that is replaced."""
 FLOOR = Settings(min_workers=2, max_workers=2, pending_up_s=0, idle_down_s=0)
 
 VARIANTS: dict[str, tuple[Changes, Case, str]] = {
-    "H1: nobody sweeps what a late first launch brought": (
+    "H1: no sweep removes what a late first launch brought": (
         {
             "sweep": {
                 "    for worker in _unclaimed(cluster, snapshot, settings, now_s):\n": (
@@ -56,7 +56,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
             }
         },
         scaling_up.CASES["a late first try"],
-        "live and serve nobody",
+        "live and serve no pod",
     ),
     "H1: a node takes pods though no record names its machine": (
         {
@@ -167,7 +167,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "S-A5: a hint empties a zone": (
         {"interruption": {"        and (worker.instance.zone in zones or not zones)\n": ""}},
         interrupted("a hint, and no capacity"),
-        "leaves nobody in",
+        "leaves no worker in",
     ),
     "S-A5: a machine that is listed as dead counts as one that stays": (
         {"fleet": {"if w.alive and w.instance_id not in leaving)": "if w.instance_id not in leaving)"}},
@@ -177,9 +177,9 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "L-A3: pods that wait are not believed for an hour": (
         {"decide": {"if waited_s < settings.pending_up_s:": "if waited_s < 3_600:"}},
         scaling_up.CASES["three hands"],
-        "L-A3: pods wait, and nobody is asked for within 20 ticks",
+        "L-A3: pods wait, and no worker is asked for within 20 ticks",
     ),
-    "L-A4: below the floor, scale-up cools down first": (
+    "L-A4: below the floor, a scale-up cools down first": (
         {
             "decide": {
                 'return _unless_backing_off(AddWorkers(missing, Reason.BELOW_FLOOR, "below the floor"),': (
@@ -190,9 +190,9 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
             }
         },
         (AGAIN_AND_AGAIN, FLOOR),
-        "L-A4: below the floor, and nobody is asked for within 3 ticks",
+        "L-A4: below the floor, and no worker is asked for within 3 ticks",
     ),
-    "L-A1: a notice that nobody wants is folded in and let go for ever": (
+    "L-A1: a notice that the settings ignore is folded in and let go for ever": (
         {
             "interruption": {
                 "    if notice.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:\n"

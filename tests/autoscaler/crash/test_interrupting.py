@@ -33,7 +33,7 @@ OFTEN = pytest.mark.parametrize(("faults", "at_least"), [(1, 50), pytest.param(2
 
 
 @OFTEN
-def test_a_interrupted_worker_is_replaced_once_however_often_it_dies(faults: int, at_least: int) -> None:
+def test_an_interrupted_worker_is_replaced_once_at_any_crash(faults: int, at_least: int) -> None:
     schedules = 0
     for life in lives(Story(World(fleet("aa"), 2), INTERRUPTED), SETTINGS, workflow(SETTINGS), faults=faults):
         judge(life, launched=(1,))

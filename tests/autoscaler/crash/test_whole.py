@@ -29,7 +29,7 @@ def load(wanted: int) -> Befall:
 
 
 def reclaim(instance_id: str) -> Befall:
-    """The cloud takes it and tells nobody."""
+    """The cloud takes it without a notice."""
     return lambda world: taken_back(world, instance_id) if world.machine(instance_id) else world
 
 

@@ -50,7 +50,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("case", cases(CASES, deep=LONG))
-def test_a_interrupted_machine_is_replaced_once(case: str) -> None:
+def test_an_interrupted_machine_is_replaced_once(case: str) -> None:
     first = CASES[case]
 
     result = search(workflow(FULL), first, FULL)

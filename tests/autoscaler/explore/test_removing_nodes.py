@@ -1,6 +1,6 @@
 """Several invocations scale down at once: pauses of any length, old listings, pods that stay, a reclaim.
 
-The lock is left out on purpose: it spares work, and nothing here may depend on it.
+The lock is left out on purpose: it saves work, and nothing here may depend on it.
 """
 
 from dataclasses import replace

@@ -28,7 +28,7 @@ def a_late_first_try() -> Here:
 
 
 def a_machine_that_dies() -> Here:
-    """The cloud takes any machine back at any time, the new one too, and tells nobody."""
+    """The cloud takes any machine back at any time, the new one too, without a notice."""
     return start(World(fleet("aa"), 3, zones=TWO_ZONES), hands=2, refusals=1, reclaims=1)
 
 
@@ -38,7 +38,7 @@ def two_requests() -> Here:
 
 
 def an_old_listing_at_the_top() -> Here:
-    """H4, upwards: who does not see the new worker yet must not launch another past the greatest size."""
+    """H4, upwards: a tick that does not see the new worker yet launches none past the greatest size."""
     return start(World(fleet("aa"), 5), hands=2, jumps=1)
 
 

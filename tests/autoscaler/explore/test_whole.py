@@ -34,7 +34,7 @@ CASES: dict[str, tuple[Here, int]] = {
     "a scale-down, and another worker is taken": (scaling_down(coming=(("i-2", INTERRUPTION),)), 3),
     "a scale-down, and the one that leaves is taken": (scaling_down(coming=(("i-1", INTERRUPTION),)), 3),
     "a scale-down, and a hint for the one that leaves": (scaling_down(coming=(("i-1", REBALANCE),)), 3),
-    "a scale-down, a reclaim that nobody tells, a pod that stays": (scaling_down(reclaims=1, blocks=1), 3),
+    "a scale-down, a reclaim without a notice, a pod that stays": (scaling_down(reclaims=1, blocks=1), 3),
     "a scale-down over two zones, and a reclaim": (scaling_down(zones="aab", reclaims=1), 3),
     "a scale-down, and the load comes back": (scaling_down(loads=(4,)), 4),
     "a scale-down, and the load comes back, three hands": (scaling_down(hands=3, loads=(4,)), 4),
@@ -45,7 +45,7 @@ CASES: dict[str, tuple[Here, int]] = {
 
 
 LONG = {
-    "a scale-down, a reclaim that nobody tells, a pod that stays",
+    "a scale-down, a reclaim without a notice, a pod that stays",
     "a scale-down, and another worker is taken",
 }
 

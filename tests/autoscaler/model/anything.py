@@ -49,7 +49,7 @@ ZONES = ("a", "b")
 POOLS = ("default", "gpu")
 
 ids, actions, zones, pools = map(st.sampled_from, (IDS, ACTIONS, ZONES, POOLS))
-stamps = st.sampled_from((0, NOW_S - 4_000, NOW_S - 700, NOW_S - 400, NOW_S - 90, NOW_S, NOW_S + 50))
+timestamps = st.sampled_from((0, NOW_S - 4_000, NOW_S - 700, NOW_S - 400, NOW_S - 90, NOW_S, NOW_S + 50))
 since = st.sampled_from((NOW_S - 4_000, NOW_S - 700, NOW_S - 400, NOW_S - 90, NOW_S, NOW_S + 50))
 few = st.integers(0, 3)
 
@@ -122,10 +122,10 @@ def clusters(draw: st.DrawFn) -> Cluster:
     return Cluster(
         scale_up=draw(scale_ups()) if action == "up" else None,
         scale_down=draw(scales_down) if action == "down" else None,
-        last_scale_s=draw(stamps),
-        last_up_s=draw(stamps),
-        pending_since_s=draw(stamps),
-        idle_since_s=draw(stamps),
+        last_scale_s=draw(timestamps),
+        last_up_s=draw(timestamps),
+        pending_since_s=draw(timestamps),
+        idle_since_s=draw(timestamps),
         gone=draw(rows(st.builds(Tombstone, ids, since))),  # type: ignore[arg-type]
         skipped=draw(rows(st.builds(Skip, ids, st.just("a pod"), since))),  # type: ignore[arg-type]
         strays=draw(rows(st.builds(Cordon, ids, actions))),  # type: ignore[arg-type]
@@ -154,8 +154,8 @@ def clusters(draw: st.DrawFn) -> Cluster:
         ),
         spent=tuple(draw(st.lists(st.builds(Spent, actions, since, st.integers(1, 9)), max_size=4))),
         failures=draw(few),
-        back_off_until_s=draw(stamps),
-        paused_until_s=draw(stamps),
+        back_off_until_s=draw(timestamps),
+        paused_until_s=draw(timestamps),
     )
 
 

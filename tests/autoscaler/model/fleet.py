@@ -2,7 +2,7 @@
 
 Crash schedules, interleavings and lives in virtual time all play in here.  The world is as bad as the
 real one: an open node has pods at once, a dead machine's node stays and looks ready, a token fences
-repeats of a success and nothing else, and a machine once launched boots whoever knows of it.
+repeats of a success and nothing else, and a machine once launched boots whether a record knows of it or not.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ START_S = 100_000
 BOOT_S = 60
 POOL = "default"
 BY_HAND = "a person"
-"""The owner of a cordon that is nobody's action: no effect may lift it."""
+"""The owner of a cordon that is no action of ours: no effect may lift it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class World:
     blocked: frozenset[str] = frozenset()
     """Nodes that cannot be drained."""
     brisk: bool = False
-    """Whether notices leave the inbox with the commit that folds them in, and nobody asks for the nodes
+    """Whether notices leave the inbox with the commit that folds them in, and no effect removes the nodes
     of dead machines: two effects less to be late with."""
 
     def machine(self, instance_id: str) -> Machine | None:

@@ -28,7 +28,7 @@ from tests.autoscaler.model.quiet import Quiet, Whole, told_apart
 from tests.autoscaler.model.remember import Numbers, Snapshots, remembering
 
 JUMP_S = 700
-"""Longer than a listing lags and than a machine has to join; who slept so long neither evicts nor admits."""
+"""Longer than a listing lags and a machine has to join; after it a hand neither evicts nor admits."""
 
 
 NEVER_NOTED = (Admit, CordonNode, DeleteNode, ForgetNotices)
@@ -124,7 +124,7 @@ def search(
 
 
 def _without_idle_news(table: Here) -> Here:
-    """News that nobody notes make no difference: who has no other is free to look again."""
+    """News that are never noted make no difference: a hand that has no other is free to look again."""
     if not any(isinstance(effect, NEVER_NOTED) for hand in table.hands for effect, _ in hand.news):
         return table
     return replace(table, hands=tuple(_to_be_noted(hand) for hand in table.hands))
@@ -135,14 +135,14 @@ def _to_be_noted(hand: Hand) -> Hand:
 
 
 def _seen_alive(write: Write[Cluster], saw: dict[int, Snapshot]) -> frozenset[str]:
-    """Who was listed as alive by the look that condemns somebody: it could not know more."""
+    """The machines that the look behind a condemnation listed as alive: it could not know more."""
     if all(event.kind != "terminating" for event in write.events):
         return frozenset()
     return frozenset(worker.instance_id for worker in saw[id(write)].workers if worker.alive)
 
 
 def _key(table: Here, numbers: Numbers, saw: dict[int, Snapshot]) -> Hashable:
-    """DriverPorts are alike: only which states they are in matters, not which hand is in which."""
+    """Hands are alike: only which states they are in matters, not which hand is in which."""
     around = table.world
     return (
         numbers(table.record),
@@ -155,7 +155,7 @@ def _key(table: Here, numbers: Numbers, saw: dict[int, Snapshot]) -> Hashable:
 
 
 def _key_of(hand: Hand, numbers: Numbers, saw: dict[int, Snapshot]) -> tuple[int, ...]:
-    """Who condemns makes a difference by what it saw."""
+    """A hand that condemns makes a difference by what it saw."""
     if isinstance(hand.ahead, Write):
         writes = [step for step in (hand.ahead, *hand.then) if isinstance(step, Write)]
         seen = (numbers(_seen_alive(write, saw)) for write in writes)

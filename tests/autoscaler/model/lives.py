@@ -62,7 +62,7 @@ class Life:
         self._snapshots, self._ids = snapshots, (f"commit-{n}" for n in count())
         self._lawful = judge
 
-    def hands(self) -> DriverPorts[Cluster, Snapshot, Effect]:
+    def ports(self) -> DriverPorts[Cluster, Snapshot, Effect]:
         gate = self.gate
         return DriverPorts.on(
             Gated(self.store, gate),
@@ -86,7 +86,7 @@ class Life:
                 self._become(self._befall(self.world))
                 self._befall = None
             try:
-                ahead = advance(self.hands(), self.whole)
+                ahead = advance(self.ports(), self.whole)
             except (Crash, Busy, Unknown, Conflict):
                 continue
             if not isinstance(ahead, Wait | Done):

@@ -66,7 +66,7 @@ class Quiet:
         return self._in_time(path, world.now, self._good.get((cluster, world), (0, 0)))
 
     def _in_time(self, path: list[tuple[Cluster, World]], now_s: int, ticks: tuple[int, int]) -> str:
-        """Backwards from the end: a tick counts as long as something is lacking that nobody asks for."""
+        """Backwards from the end: a tick counts as long as something is lacking and not asked for."""
         floor, load = ticks
         for cluster, world in reversed(path):
             waited = now_s > world.now
@@ -76,9 +76,9 @@ class Quiet:
             self._good[cluster, world] = (floor, load)
             now_s = world.now
             if floor > FLOOR_TICKS_MAX:
-                return f"L-A4: below the floor, and nobody is asked for within {FLOOR_TICKS_MAX} ticks"
+                return f"L-A4: below the floor, and no worker is asked for within {FLOOR_TICKS_MAX} ticks"
             if load > LOAD_TICKS_MAX:
-                return f"L-A3: pods wait, and nobody is asked for within {LOAD_TICKS_MAX} ticks"
+                return f"L-A3: pods wait, and no worker is asked for within {LOAD_TICKS_MAX} ticks"
         return ""
 
     def _breaks(self, cluster: Cluster, write: Write[Cluster], world: World) -> str:

@@ -23,13 +23,8 @@ def effect_breaks(cluster: Cluster, world: World, effect: Effect) -> str:
             if machine is not None and machine.alive:
                 return f"H5: {instance_id} lives, and its node was deleted"
         case Uncordon(instance_id, action_id):
-            machine, affected = world.machine(instance_id), cluster.interruption_of(instance_id)
-            if (
-                machine is not None
-                and affected is not None
-                and affected.drained
-                and machine.cordons == {action_id}
-            ):
+            machine, row = world.machine(instance_id), cluster.interruption_of(instance_id)
+            if machine is not None and row is not None and row.drained and machine.cordons == {action_id}:
                 return f"H7: {instance_id} is interrupted and was opened again"
     return ""
 
@@ -71,7 +66,7 @@ def names(cluster: Cluster, instance_id: str) -> bool:
 def commit_breaks(
     before: Cluster, after: Cluster, world: World, settings: Settings, seen: frozenset[str] = frozenset()
 ) -> str:
-    """What this commit breaks.  `seen`: who was listed as alive when it was decided."""
+    """What this commit breaks.  `seen`: the machines that were listed as alive when it was decided."""
     return (
         _replaces_an_action(before, after)
         or _forgets_the_condemned(before, after)
@@ -121,17 +116,15 @@ def _condemns_below_the_floor(
         and not m.joining
         and not after.is_condemned(m.instance_id)
         and not after.is_gone(m.instance_id)
-        # A hint is no certainty: who has one is still there.
-        and not (
-            (affected := after.interruption_of(m.instance_id)) and affected.kind is not NoticeKind.REBALANCE
-        )
+        # A hint is no certainty: a machine that has one is still there.
+        and not ((row := after.interruption_of(m.instance_id)) and row.kind is not NoticeKind.REBALANCE)
     ]
     if len(left) < settings.min_workers:
         return f"S-A5: condemning {sorted(new)} leaves {len(left)} of {settings.min_workers}"
     zones = Counter(m.zone for m in left)
     emptied = [m.zone for m in served if not zones[m.zone]]
     if emptied and zones:
-        return f"S-A5: condemning {sorted(new)} leaves nobody in {emptied}"
+        return f"S-A5: condemning {sorted(new)} leaves no worker in {emptied}"
     return ""
 
 
@@ -163,8 +156,8 @@ def lacking(cluster: Cluster, world: World, settings: Settings) -> tuple[bool, b
     coming = cluster.scale_up.owed if cluster.scale_up else 0
     for m in world.machines:
         if m.alive and not cluster.is_condemned(m.instance_id):
-            affected = cluster.interruption_of(m.instance_id)
-            coming += affected is None or affected.kind is NoticeKind.REBALANCE
+            row = cluster.interruption_of(m.instance_id)
+            coming += row is None or row.kind is NoticeKind.REBALANCE
     return coming < settings.min_workers, coming < min(world.wanted, settings.max_workers)
 
 
@@ -180,7 +173,7 @@ def unfinished(cluster: Cluster, world: World, settings: Settings) -> list[str]:
     if len(world.serving) != size:
         problems.append(f"L-A3: {len(world.serving)} serve of {size}")
     if len(world.alive) != len(world.serving):
-        problems.append(f"S-A3: {[m.instance_id for m in world.alive if not m.serves]} live and serve nobody")
+        problems.append(f"S-A3: {[m.instance_id for m in world.alive if not m.serves]} live and serve no pod")
     if cluster.condemned or cluster.interrupted or cluster.missing:
         problems.append(f"{cluster.condemned} {cluster.interrupted} {cluster.missing} is not over")
     if world.inbox:

@@ -122,7 +122,7 @@ def check(packed: Packed, given_rooms: list[Room]) -> None:
 
 
 @given(PODS, rooms(), candidates(), st.integers(0, 20))
-def test_what_was_placed_fits_and_nobody_is_lost(
+def test_what_was_placed_fits_and_no_pod_is_lost(
     pods: list[Pod], given_rooms: list[Room], pools: list[Candidate], limit: int
 ) -> None:
     packed = pack(pods, given_rooms, pools, limit)

@@ -41,7 +41,7 @@ class Run:
         self.now += seconds
 
     def heartbeats(self) -> None:
-        """Everybody asks for a lease, the interrupted one too: it does not know yet."""
+        """Every agent asks for a lease, the interrupted one too: it does not know yet."""
         agents = self.group.agents.values()
         for agent, grant in zip(agents, self.store.renew([a.heartbeat() for a in agents], TERM), strict=True):
             agent.hear(grant, self.now)
@@ -50,7 +50,7 @@ class Run:
     def look(self) -> Seen:
         return Seen(leases_left_s=self.store.leases_left_s(AGENT), interrupted=frozenset({"i-1"}))
 
-    def hands(self) -> DriverPorts[Group, Seen, Effect]:
+    def ports(self) -> DriverPorts[Group, Seen, Effect]:
         before_the_notice = Seen(leases_left_s=self.store.leases_left_s(AGENT))
         return DriverPorts.on(
             Gated(self.store, self.gate),
@@ -69,7 +69,7 @@ class Run:
             self.now += 1
             self.heartbeats()
             try:
-                ahead = advance(self.hands(), self.workflow)
+                ahead = advance(self.ports(), self.workflow)
             except (Crash, Busy, Unknown, Conflict):
                 continue
             if isinstance(ahead, Wait):

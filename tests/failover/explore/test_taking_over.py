@@ -147,7 +147,7 @@ def judge(before: Here, after: Here) -> str:
 
 
 def settled(table: Here) -> bool:
-    """L-F1: somebody who is not interrupted is primary, and serves."""
+    """L-F1: an instance that is not interrupted is primary, and serves."""
     primary = table.record.primary
     if primary is None or primary in table.world.interrupted:
         return False

@@ -29,6 +29,6 @@ def test_two_primaries_cannot_be_written_down() -> None:
         Group(agent_id="a", members=(Member("i-1", Role.PRIMARY), Member("i-2", Role.PRIMARY)))
 
 
-def test_nobody_is_primary_in_the_middle_of_a_takeover() -> None:
+def test_no_instance_is_primary_in_the_middle_of_a_takeover() -> None:
     with pytest.raises(ValueError, match="in the middle of a takeover"):
         Group(agent_id="a", members=(Member("i-1", Role.PRIMARY),), takeover=Takeover("i-2", "notice", 0.0))

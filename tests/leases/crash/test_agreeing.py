@@ -37,7 +37,7 @@ class Run:
     def sleep(self, seconds: float) -> None:
         """Nothing here waits for the clock."""
 
-    def hands(self, worker: str) -> DriverPorts[Cap, Seen, Effect]:
+    def ports(self, worker: str) -> DriverPorts[Cap, Seen, Effect]:
         def seen(view: View) -> Callable[[], Seen]:
             return lambda: Seen(worker_id=worker, view=view, applied=self.store.workers(APP).get(worker, 0))
 
@@ -61,7 +61,7 @@ class Run:
     async def turn(self, worker: str) -> bool:
         """One turn of one worker; whether it has nothing left to do."""
         try:
-            ahead = await advance_async(awaited(self.hands(worker)), self.workflow)
+            ahead = await advance_async(awaited(self.ports(worker)), self.workflow)
         except (Crash, Busy, Unknown, Conflict):
             return False
         return isinstance(ahead, Done) and not self.gate.stale
@@ -74,7 +74,7 @@ class Run:
         raise AssertionError("it never ends\n" + self.gate.story())
 
 
-def awaited(hands: DriverPorts[Cap, Seen, Effect]) -> AsyncHands[Cap, Seen, Effect]:
+def awaited(ports: DriverPorts[Cap, Seen, Effect]) -> AsyncHands[Cap, Seen, Effect]:
     """The same ports, for coroutines."""
 
     def coroutine(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,15 +84,15 @@ def awaited(hands: DriverPorts[Cap, Seen, Effect]) -> AsyncHands[Cap, Seen, Effe
         return answer
 
     return AsyncHands(
-        read=coroutine(hands.read),
-        look=coroutine(hands.look),
-        commit=coroutine(hands.commit),
-        commit_id_at=coroutine(hands.commit_id_at),
-        perform=coroutine(hands.perform),
-        pause=coroutine(hands.pause),
-        now_s=hands.now_s,
-        new_id=hands.new_id,
-        random=hands.random,
+        read=coroutine(ports.read),
+        look=coroutine(ports.look),
+        commit=coroutine(ports.commit),
+        commit_id_at=coroutine(ports.commit_id_at),
+        perform=coroutine(ports.perform),
+        pause=coroutine(ports.pause),
+        now_s=ports.now_s,
+        new_id=ports.new_id,
+        random=ports.random,
     )
 
 

@@ -44,7 +44,7 @@ def does(table: Here, effect: Effect) -> Iterator[Doing[World]]:
 def judge(before: Here, after: Here) -> str:
     for cap in after.world.applied:
         if cap not in (0, 10, 20):
-            return f"S-K2: a cap of {cap} was applied that nobody agreed on"
+            return f"S-K2: a cap of {cap} was applied that was never agreed on"
     return ""
 
 

@@ -91,7 +91,7 @@ def test_a_mirror_that_does_not_answer_is_reported_with_what_apt_said(programs: 
 
 @pytest.mark.usefixtures("programs")
 @pytest.mark.parametrize("part", [ExtenddbPart(), LambdaRuntimePart()], ids=["extenddb", "lambda"])
-def test_a_machine_that_nobody_builds_for_is_named(monkeypatch: pytest.MonkeyPatch, part: Part) -> None:
+def test_a_platform_without_a_build_is_named(monkeypatch: pytest.MonkeyPatch, part: Part) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     said = refusal(part)
     assert "x86_64" in said

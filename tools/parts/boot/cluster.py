@@ -70,7 +70,7 @@ def admit(join: Join, server: str, token: str) -> None:
 
 
 def _reach(server: str) -> str:
-    """What happens when somebody tries a server that is not the cluster's."""
+    """What happens when an agent tries a server that is not the cluster's."""
     where = urlsplit(server)
     try:
         with socket.create_connection((where.hostname or "", where.port or 443), timeout=1):
@@ -85,7 +85,7 @@ def _secret(token: str) -> str:
 
 
 class RecordedCluster:
-    """Nodes as JSON files: one each, until somebody deletes it."""
+    """Nodes as JSON files: one each, until it is deleted."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

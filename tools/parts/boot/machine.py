@@ -21,10 +21,10 @@ from tools.parts.boot.whole import write_whole
 LOOK_EVERY_S = 0.05
 JOIN_EVERY_S = 1.0
 ROOM_S = 15.0
-"""A boot that takes longer than this waits for something, and holds up nobody."""
+"""A boot that takes longer than this waits for something, and holds up no other."""
 
 Publish = Callable[[str], None]
-"""Shows the whole console output so far to whoever asks EC2 for it."""
+"""Shows the whole console output so far to clients that ask EC2 for it."""
 
 
 class Machine(threading.Thread):

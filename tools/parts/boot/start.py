@@ -23,7 +23,7 @@ class Boot:
         return {file.stem: json.loads(file.read_text()) for file in self._folder.glob("nodes/*.json")}
 
     def delete_node(self, name: str) -> None:
-        """As somebody deletes a Node object: its name is free again."""
+        """As an operator deletes a Node object: its name is free again."""
         (self._folder / "nodes" / f"{name}.json").unlink()
 
     def node_of(self, instance_id: str) -> Node | None:

@@ -1,4 +1,4 @@
-"""`python -m tools.parts.boot.supervisor`: what a k3s server shows to everybody, its authority over TLS.
+"""`python -m tools.parts.boot.supervisor`: what a k3s server shows to every client, its authority over TLS.
 
 A machine compares it before it sends a token anywhere.  A bare kube-apiserver does not serve it.
 """
@@ -33,7 +33,7 @@ def main() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(asked.certificate, asked.key)
     server = ThreadingHTTPServer(("127.0.0.1", asked.port), handler_for(asked.certificate.read_bytes()))
-    # The handshake is left to the thread that answers: a client that stalls holds up nobody.
+    # The handshake is left to the thread that answers: a client that stalls holds up no other.
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.serve_forever()
 

@@ -109,7 +109,7 @@ def _check(packed: Path) -> None:
     if found != SHA512:
         raise CannotInstall(
             f"{packed.name} is not the file that was pinned (sha512 {found}, expected {SHA512}): "
-            "do not use it; find out who changed it"
+            "do not use it; find out what changed it"
         )
 
 

@@ -1,4 +1,4 @@
-"""kubectl: for a person who wants to look into a started cluster."""
+"""kubectl: to look into a started cluster by hand."""
 
 from pathlib import Path
 

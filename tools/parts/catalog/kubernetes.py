@@ -1,7 +1,7 @@
 """The control plane of Kubernetes: etcd, kube-apiserver, kube-scheduler, kube-controller-manager.
 
 Built once from their released Go modules into one program under four names.  Alone
-it has nodes that nobody runs: `tools.parts.cluster` starts it together with KWOK.
+it has nodes that no machine runs: `tools.parts.cluster` starts it together with KWOK.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The WSGI application: sorts requests by whom they are for."""
+"""The WSGI application: sorts requests by the service that they are for."""
 
 import re
 import socket

@@ -27,7 +27,7 @@ def event(kind: str, account: str, region: str, detail: dict[str, str], at_s: fl
 
 
 class Bus:
-    """Keeps every event to be fetched, and hands each to whoever listens."""
+    """Keeps every event to be fetched, and hands each to the listeners."""
 
     def __init__(self, account: str) -> None:
         self._account = account

@@ -1,6 +1,6 @@
 """Listings that lag: for the length of one call, moto shows the past.
 
-The one lock is held meanwhile, so nobody else sees it.
+The one lock is held meanwhile, so no other request sees it.
 """
 
 import copy

@@ -16,7 +16,7 @@ def stamp(at_s: float) -> str:
 
 
 class Log:
-    """Entries are numbered from 1; whoever has read up to n asks for what comes after n."""
+    """Entries are numbered from 1; a client that has read up to n asks for what comes after n."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._entries: list[Entry] = []

@@ -22,7 +22,7 @@ from tools.parts.imds.book import Book
 
 @dataclass
 class World:
-    """Whoever touches any of it holds the lock; log, book and bus have locks of their own besides."""
+    """A thread that touches any of it holds the lock; log, book and bus have locks of their own besides."""
 
     moto: Moto
     log: Log

@@ -29,7 +29,7 @@ def start_exporter(server: str, *, ca_file: Path | None = None, token: str | Non
         if ca_file is not None:
             argv += ["--ca-file", str(ca_file.resolve())]
         if token is not None:
-            # In a file that only we can read: arguments can be read by everybody.
+            # In a file that only we can read: every user can read arguments.
             token_file = running.folder / "token"
             token_file.touch(mode=0o600)
             token_file.write_text(token)

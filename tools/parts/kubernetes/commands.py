@@ -52,7 +52,7 @@ def apiserver(at: Layout) -> Command:
         "--bind-address=127.0.0.1",
         f"--secure-port={at.apiserver_port}",
         f"--cert-dir={at.certificates}",
-        # Loopback cannot be an endpoint of the service `kubernetes`, and nobody here asks for it.
+        # Loopback cannot be an endpoint of the service `kubernetes`, and nothing here asks for it.
         "--advertise-address=127.0.0.1",
         "--endpoint-reconciler-type=none",
         "--service-cluster-ip-range=10.96.0.0/16",

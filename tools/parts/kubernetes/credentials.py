@@ -1,4 +1,4 @@
-"""Who may talk to a cluster: static tokens, the key that signs service accounts, kubeconfigs."""
+"""The users of a cluster: static tokens, the key that signs service accounts, kubeconfigs."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 @dataclass(frozen=True)
 class User:
-    """Somebody with a token.  In no group, they may do what role bindings grant them and no more."""
+    """A user with a token.  In no group, it may do what role bindings grant it and no more."""
 
     name: str
     groups: tuple[str, ...] = ()

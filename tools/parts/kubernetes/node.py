@@ -34,6 +34,6 @@ def is_ready(node: Mapping[str, Any]) -> bool:
 
 
 def ready_status(node: Mapping[str, Any]) -> str | None:
-    """True, False, Unknown, or None while nobody has reported yet."""
+    """True, False, Unknown, or None while no kubelet has reported yet."""
     conditions = node.get("status", {}).get("conditions", []) if node.get("kind") == "Node" else []
     return next((condition["status"] for condition in conditions if condition["type"] == "Ready"), None)

@@ -76,7 +76,7 @@ class Denied(Invalid):
 
     @property
     def is_missing_grant(self) -> bool:
-        """Known, and not allowed: nothing is wrong with who asks."""
+        """AWS knows the identity and does not allow the call: a grant is missing, nothing else is wrong."""
         return self.fix.startswith(GRANT)
 
 

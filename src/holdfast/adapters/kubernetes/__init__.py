@@ -1,4 +1,4 @@
-"""The Kubernetes API by urllib3 and msgspec: lists, cordons, evictions, and who may do them.
+"""The Kubernetes API by urllib3 and msgspec: lists, cordons, evictions, and their permissions.
 
 Here belong the way to an API server (`client`, `connection`), signing in to it (`auth`), its calls
 and answers (`api`, `calls`, `lists`, `writes`, `errors`, `permissions`), and the load of nodes

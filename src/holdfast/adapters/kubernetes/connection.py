@@ -67,7 +67,7 @@ class Connection:
             raise Busy(f"{call}: {url} cannot be reached: {error}") from error  # it never left
         if isinstance(inner, ssl.SSLCertVerificationError):
             raise Invalid(
-                f"{call}: {url} cannot prove who it is: {inner.verify_message}"
+                f"{call}: {url} cannot prove its identity: {inner.verify_message}"
                 " (check the address, and that the CA is this cluster's)"
             ) from error
         raise translate_lost_answer(call, f"{url}: {error}", writes=request.writes) from error

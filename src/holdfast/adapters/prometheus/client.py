@@ -179,10 +179,8 @@ def _bare(label: str, value: str) -> str:
     return PORT.sub("", value).strip("[]") if label != "node" else value
 
 
-def _busy(value: float, commit_id_at: str) -> float:
+def _busy(value: float, what: str) -> float:
     """Between 0 and 1.  NaN is neither."""
     if not -SLACK <= value <= 1 + SLACK:
-        raise NoAnswer(
-            f"the CPU load of {commit_id_at} would be {value:g}: check node-exporter and its scrape"
-        )
+        raise NoAnswer(f"the CPU load of {what} would be {value:g}: check node-exporter and its scrape")
     return min(1.0, max(0.0, value))

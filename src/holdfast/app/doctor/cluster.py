@@ -80,7 +80,7 @@ def _join_check(settings: Settings) -> Iterator[Check]:
 
     if settings.join_check != "prometheus":
         return
-    what = "who is Ready, by kube-state-metrics"
+    what = "ready nodes by kube-state-metrics"
     readiness_check = readiness_check_of(settings)
     if readiness_check is None:
         fix = "set PROMETHEUS_URL, or JOIN_CHECK=kubernetes"

@@ -3,7 +3,7 @@
 Rule 1: a token names one launch.  Only a success is remembered: a refused request leaves its
         token free, so a late first try with an old token still launches.
 Rule 2: a listing may show each machine as it was up to `lag_s` ago, in both directions.
-Rule 3: nothing ends without a line in the log that says who ended it.
+Rule 3: nothing ends without a line in the log that says what ended it.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ class Manners:
     names_dead_tokens: bool = True
     """A token whose machines have all ended is refused by name.  False: they are returned, dead."""
     addresses: int = 4_000
-    """In each zone.  A new machine takes one that nobody has, and perhaps somebody had."""
+    """In each zone.  A new machine takes a free one, which another machine may have had before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Entry:
 
 
 def _nothing(machine: Machine) -> None:
-    """Nobody is told."""
+    """No listener is told."""
 
 
 class SimCloud:

@@ -7,9 +7,9 @@ from holdfast.cloud import ALIVE, Instance, Offering, State
 
 
 class Ending(Enum):
-    """Who ended a machine."""
+    """What ended a machine."""
 
-    ASKED = "somebody asked"
+    ASKED = "a client asked"
     RECLAIMED = "the cloud took it back"
     FAILED = "it failed"
 

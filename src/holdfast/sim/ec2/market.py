@@ -32,7 +32,7 @@ class Wares:
 
     random: Random
     left: dict[Offering, int] = field(default_factory=dict)
-    """How many more can be had.  Not named: as many as anybody wants."""
+    """How many more can be had.  Not named: as many as are wanted."""
     quota: dict[Market, int] = field(default_factory=dict)
     """How many instances the account may have at once.  Not named: no limit."""
     _factor: dict[tuple[str, str], float] = field(default_factory=dict)

@@ -65,7 +65,7 @@ class SimKubernetes(Controllers):
         here.cordoned, here.taints = changed.spec.unschedulable, changed.spec.taints
         here.annotations = dict(changed.metadata.annotations)
         self._touch(here)
-        self.readiness_check.changed(here, before)
+        self.observer.changed(here, before)
         self._wake()
         return here.value()
 
@@ -80,21 +80,21 @@ class SimKubernetes(Controllers):
             if rules and self._allowed(rules[0]) < 1:
                 return Evicted(Eviction.REFUSED, f"The disruption budget {rules[0].name} does not allow it")
         if not dry_run:
-            self.readiness_check.evicted(here)
+            self.observer.evicted(here)
             self._end(here, here.workload.grace_s if grace_s is None else grace_s)
         return Evicted(Eviction.ACCEPTED)
 
     def delete_pod(self, pod: Pod, *, grace_s: int) -> None:
         here = self.everything.get(pod.metadata.uid)
         if here is not None:
-            self.readiness_check.evicted(here)
+            self.observer.evicted(here)
             self._end(here, grace_s)
 
     def delete_node(self, name: str, uid: str) -> None:
         node = self.by_name.get(name)
         if node is None or node.uid != uid:
             return
-        self.readiness_check.deleted(node)
+        self.observer.deleted(node)
         del self.by_name[name]
         for pod in tuple(node.pods.values()):
             self._remove(pod)

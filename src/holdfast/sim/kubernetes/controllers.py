@@ -1,6 +1,6 @@
 """What the simulated cluster does by itself: owners bring pods back, the scheduler places them.
 
-Each part is as small as its effect on draining and scaling up allows.
+Each part is as small as its effect on drains and scale-ups allows.
 """
 
 from collections.abc import Iterable
@@ -23,12 +23,12 @@ from holdfast.sim.kubernetes.pods import (
     SimNode,
     SimPod,
     Workload,
-    stamp,
+    timestamp,
 )
 from holdfast.sim.world import World
 
 
-class ReadinessCheck:
+class Observer:
     """Hears what is done to the cluster; a judge overrides what it wants to hear."""
 
     def placed(self, pod: SimPod, node: SimNode) -> None: ...
@@ -45,7 +45,7 @@ class Controllers:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.readiness_check = ReadinessCheck()
+        self.observer = Observer()
         self.by_name: dict[str, SimNode] = {}
         self.workloads: dict[str, Workload] = {}
         self.rules: list[BudgetRule] = []
@@ -173,7 +173,7 @@ class Controllers:
         pod.node, pod.status = node, STARTING
         node.put(pod)
         pod.changed()
-        self.readiness_check.placed(pod, node)
+        self.observer.placed(pod, node)
         self.world.after(self.world.random.uniform(1, 10), self._started, pod)
 
     def _started(self, pod: SimPod) -> None:
@@ -223,6 +223,6 @@ def _unschedulable(now_s: float, nodes: int) -> PodStatus:
         status="False",
         reason="Unschedulable",
         message=f"0/{nodes} nodes are available",
-        last_transition_time=stamp(now_s),
+        last_transition_time=timestamp(now_s),
     )
     return PodStatus(phase="Pending", conditions=(condition,))

@@ -15,8 +15,8 @@ SAMPLE_S: Final = 60.0
 HISTORY_S: Final = 3_600.0
 
 BLOCKERS: Final = (
-    Workload(name="by-hand", kind=Owned.NOBODY, cpu_m=100),
-    Workload(name="agent", kind=Owned.NOBODY, cpu_m=100, priority_class="system-node-critical"),
+    Workload(name="by-hand", kind=Owned.BARE, cpu_m=100),
+    Workload(name="agent", kind=Owned.BARE, cpu_m=100, priority_class="system-node-critical"),
     Workload(name="gateway", cpu_m=100, priority_class="system-cluster-critical"),
     Workload(name="scratch", cpu_m=100, local_storage=True),
     Workload(name="stay", cpu_m=100, do_not_evict=True),
@@ -82,7 +82,7 @@ class SimMetrics:
     def __init__(self, world: World, cluster: SimKubernetes) -> None:
         self.world, self.cluster = world, cluster
         self.problem = ""
-        """Why nobody knows at the moment; empty: all is well."""
+        """Why the load is not known at the moment; empty: all is well."""
         self._history: deque[tuple[float, float]] = deque(maxlen=int(HISTORY_S / SAMPLE_S))
 
     def begin(self) -> None:

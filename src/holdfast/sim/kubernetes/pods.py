@@ -1,6 +1,6 @@
 """Workloads, pods and nodes of the simulated cluster: plain things that change, and their API values.
 
-A value as the API sends it is made when somebody asks, and kept until something changes.
+A value as the API sends it is made when it is first asked for, and kept until something changes.
 """
 
 from collections.abc import Mapping
@@ -45,13 +45,13 @@ UNSEEN: Final = PodStatus(phase="Pending")
 """The scheduler has not looked at it yet."""
 
 
-def stamp(at_s: float) -> str:
+def timestamp(at_s: float) -> str:
     """A moment as Kubernetes writes it."""
     return f"{datetime.fromtimestamp(int(at_s), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 class Owned(StrEnum):
-    """Who brings a pod back."""
+    """The kind of owner that brings a pod back."""
 
     DEPLOYMENT = "ReplicaSet"
     """At once, under another name."""
@@ -59,7 +59,8 @@ class Owned(StrEnum):
     """Under the same name, once the old one is really gone."""
     DAEMON_SET = "DaemonSet"
     """One on every node."""
-    NOBODY = ""
+    BARE = ""
+    """A bare pod, without an owner: it does not come back."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -155,8 +156,8 @@ class SimPod:
                 labels=workload.labels,
                 annotations={DO_NOT_EVICT: "true"} if workload.do_not_evict else {},
                 owner_references=owners,
-                creation_timestamp=stamp(self.created_s),
-                deletion_timestamp=stamp(self.deleting_s) if self.deleting_s else None,
+                creation_timestamp=timestamp(self.created_s),
+                deletion_timestamp=timestamp(self.deleting_s) if self.deleting_s else None,
             ),
             spec=spec,
             status=self.status,
@@ -181,7 +182,7 @@ class SimNode:
     cordoned: bool = False
     ready: bool = False
     reachable: bool = True
-    """Its kubelet lives.  A node may be unreachable long before anybody calls it NotReady."""
+    """Its kubelet lives.  A node may be unreachable long before the cluster calls it NotReady."""
     version: int = 1
     pods: dict[str, SimPod] = field(default_factory=dict)
     """By UID."""
@@ -228,7 +229,7 @@ class SimNode:
                 resource_version=str(self.version),
                 labels=self.labels,
                 annotations=dict(self.annotations),
-                creation_timestamp=stamp(self.created_s),
+                creation_timestamp=timestamp(self.created_s),
             ),
             spec=NodeSpec(provider_id=self.provider_id, unschedulable=self.cordoned, taints=self.taints),
             status=NodeStatus(

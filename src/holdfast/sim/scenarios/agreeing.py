@@ -134,7 +134,7 @@ class Agreeing:
                 "commit", Kind.CHANGE, lambda: store.commit(SUBJECT, found, write, commit_id)
             ),
             commit_id_at=lambda version: call(
-                "whose", Kind.READ, lambda: store.commit_id_at(SUBJECT, version)
+                "read commit id", Kind.READ, lambda: store.commit_id_at(SUBJECT, version)
             ),
             perform=perform,
             pause=process.sleep_async,
@@ -162,7 +162,7 @@ class Agreeing:
             self.accidents.append(f"S-A7: version {after.version} after {before.version}")
         view = after.value.view
         if view and view.unread and not any(event.kind == "shardsUnread" for event in write.events):
-            self.accidents.append(f"S-K2: {view.unread} shards are unread, and nobody said so")
+            self.accidents.append(f"S-K2: {view.unread} shards are unread, and no event says so")
         self.actions += 1
 
     def _reshard(self) -> None:

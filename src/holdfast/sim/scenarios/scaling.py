@@ -207,7 +207,7 @@ class Scaling:
     # The world
 
     def _first_machines(self) -> None:
-        """A control plane, a node that is no machine of ours, three workers made by hand, and strangers."""
+        """A control plane, a node without a machine of ours, workers made by hand, and foreign machines."""
         self.cluster.add_node(
             "control-plane",
             zone="a",
@@ -234,7 +234,7 @@ class Scaling:
         return act
 
     def strike(self) -> None:
-        """Spot machines get their notice; some strangers do too."""
+        """Spot machines get their notice; some foreign machines do too."""
         random = self.world.random
         spot = [machine for machine in self.cloud.alive() if machine.offering.market is Market.SPOT]
         victims = random.sample(spot, min(len(spot), random.choice((1, 1, 2, 4))))
@@ -265,7 +265,7 @@ class Scaling:
             self.cloud.wares.left[offering] = random.choice((0, 0, 1, 2))
 
     def _person(self) -> None:
-        """Somebody cordons a node by hand, and later lifts that again."""
+        """An operator cordons a node by hand, and later lifts that again."""
         nodes = [node for node in self.cluster.by_name.values() if node.machine is not None and node.ready]
         for node in nodes:
             self._lift_by_hand(node)
@@ -276,7 +276,7 @@ class Scaling:
             self.cluster.cordon_by_hand(node, True)
 
     def _lift_by_hand(self, node: SimNode) -> None:
-        """Only where nobody else wants the cordon too: people are polite here."""
+        """Only where no action wants the cordon too: operators are polite here."""
         if node.name in self.judge.by_hand and not cordon_owners(node.value()):
             self.judge.by_hand.discard(node.name)
             self.cluster.cordon_by_hand(node, False)

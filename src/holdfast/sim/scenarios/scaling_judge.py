@@ -1,7 +1,7 @@
 """What no schedule may do to a fleet, judged at every commit, every call to the cloud, every placed pod.
 
 The judge sees the truth; the autoscaler sees listings that lag.  Where a rule can only hold as far
-as anybody could have known, the judge looks back as far as the listing did.
+as a listing could have shown, the judge looks back as far as the listing did.
 """
 
 from collections import Counter, deque
@@ -17,7 +17,7 @@ from holdfast.sim.ec2.cloud import Entry, SimCloud
 from holdfast.sim.ec2.machine import Machine
 from holdfast.sim.gated import LAG_MAX_S
 from holdfast.sim.kubernetes.cluster import SimKubernetes
-from holdfast.sim.kubernetes.controllers import ReadinessCheck
+from holdfast.sim.kubernetes.controllers import Observer
 from holdfast.sim.kubernetes.pods import Owned, SimNode, SimPod
 from holdfast.testing.legal import illegal_commit
 
@@ -29,7 +29,7 @@ PATIENCE_S: Final = 2 * HOUR_S
 PATIENCE_TICKS: Final = 24
 
 
-class Judge(ReadinessCheck):
+class Judge(Observer):
     def __init__(
         self, cloud: SimCloud, cluster: SimKubernetes, settings: Settings, record: Callable[[], Cluster]
     ) -> None:
@@ -53,7 +53,7 @@ class Judge(ReadinessCheck):
         self._since_s: dict[str, float] = {}
         """Since when each thing is wrong that may be so for a while."""
         self._asked: deque[tuple[float, int]] = deque()
-        cloud.told, cluster.readiness_check = self.heard, self
+        cloud.told, cluster.observer = self.heard, self
 
     def accuse(self, what: str) -> None:
         self.accidents.append(what)
@@ -114,7 +114,7 @@ class Judge(ReadinessCheck):
                 self._guard_floor(machine, why, leaving=new | {d.instance_id for d in _certain(now)})
 
     def _guard_floor(self, leaver: Machine, why: str, leaving: set[str]) -> None:
-        """S-A5, as far as anybody could have known: who died after the listing still counts."""
+        """S-A5, as far as a listing could have shown: a machine that died after it still counts."""
         left = [
             machine
             for machine in self.cloud.machines.values()
@@ -132,7 +132,7 @@ class Judge(ReadinessCheck):
 
     @property
     def _horizon_s(self) -> float:
-        """Who ended before this was listed as ended when the process that commits now looked."""
+        """A machine that ended before this was listed as ended when the process that commits now looked."""
         return self.looked_s - LAG_MAX_S
 
     def _serves(self, machine: Machine) -> bool:
@@ -179,7 +179,7 @@ class Judge(ReadinessCheck):
 
     def _guard_ceilings(self, entry: Entry) -> None:
         record, most = self.record(), self.settings.max_workers
-        interrupted = {affected.instance_id for affected in record.interrupted}
+        interrupted = {row.instance_id for row in record.interrupted}
         staying = [
             machine.instance_id
             for machine in self.cloud.alive()
@@ -246,13 +246,12 @@ class Judge(ReadinessCheck):
                 self.accuse(f"{what}, for {now_s - since_s:.0f} s")
 
     def _strays(self) -> Iterable[str]:
-        """Cordons of ours that nobody needs any more."""
+        """Cordons of ours that no action needs any more."""
         record = self.record()
         action = _open(record)
         open_ids = {action.action_id} if action is not None else set()
-        open_ids |= {affected.action_id for affected in record.interrupted} | {
-            one.action_id for one in record.condemned
-        }
+        open_ids |= {row.action_id for row in record.interrupted}
+        open_ids |= {row.action_id for row in record.condemned}
         for node in self.cluster.by_name.values():
             owners = cordon_owners(node.value())
             if owners and not owners & open_ids and node.machine is not None and node.machine.alive:
@@ -314,8 +313,8 @@ def _open(cluster: Cluster) -> ScaleUp | ScaleDown | None:
 
 
 def _certain(cluster: Cluster) -> list[Interrupted]:
-    """Interrupted for sure; a mere hint makes nobody leave."""
-    return [affected for affected in cluster.interrupted if affected.kind is not NoticeKind.REBALANCE]
+    """Interrupted for sure; no machine leaves for a mere hint."""
+    return [row for row in cluster.interrupted if row.kind is not NoticeKind.REBALANCE]
 
 
 def _matters(pod: SimPod) -> bool:
@@ -327,7 +326,7 @@ def _is_critical(pod: SimPod) -> bool:
     return _matters(pod) and (
         workload.priority_class in CRITICAL
         or workload.namespace == "kube-system"
-        or workload.kind is Owned.NOBODY
+        or workload.kind is Owned.BARE
         or workload.do_not_evict
         or workload.local_storage
     )

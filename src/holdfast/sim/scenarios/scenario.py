@@ -32,7 +32,7 @@ class Scenario(Protocol):
         ...
 
     def next_step(self) -> str:
-        """What whoever comes next will do, in words."""
+        """What the next process will do, in words."""
         ...
 
     def events(self, after: int) -> Sequence[Logged]:
@@ -41,7 +41,7 @@ class Scenario(Protocol):
 
 
 def named(effect: Any) -> str:
-    """An effect in two words: what, and to whom."""
+    """An effect in two words: what is done, and to which instance or worker."""
     return f"{type(effect).__name__} {getattr(effect, 'instance_id', None) or effect.worker_id}"
 
 

@@ -78,14 +78,14 @@ class TakingOver:
         group = self.store.read(AGENT).value
         agent = self.group.agents.get(group.primary or "")
         if agent is None or not agent.serving:
-            return [f"L-F1: nobody serves: {group}"]
+            return [f"L-F1: no agent serves: {group}"]
         return []
 
     def _tick(self, server: int) -> None:
         self.world.spawn(f"server-{server}", self._work, phase=self.phase)
 
     def _work(self, process: Process) -> None:
-        hands: DriverPorts[Group, Seen, Effect] = DriverPorts.on(
+        ports: DriverPorts[Group, Seen, Effect] = DriverPorts.on(
             Gated(self.store, process),
             AGENT,
             look=lambda: process.call("look", Kind.LOOK, self._look),
@@ -98,7 +98,7 @@ class TakingOver:
         )
         while True:
             try:
-                ahead = advance(hands, self.workflow)
+                ahead = advance(ports, self.workflow)
             except Conflict:
                 continue
             if isinstance(ahead, Done):

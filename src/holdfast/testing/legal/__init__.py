@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.kernel import Event, Versioned, Write
-from holdfast.testing.legal import leaving, memory, scale_down, scale_up, stamps
+from holdfast.testing.legal import leaving, memory, scale_down, scale_up, timestamps
 from holdfast.testing.legal.commit import Commit
 
 NAME = "S-A8"
@@ -22,14 +22,14 @@ def illegal(
 ) -> list[str]:
     """What is not allowed about this commit, in plain words.  `now_s` is when it was stored.
 
-    Stamps are judged by the moment that the events name: a process may have slept since it decided.
+    Timestamps are judged by the moment that the events name: a process may have slept since it decided.
     """
     commit = Commit(before, after, events, settings)
     if commit.told_s > now_s:
         commit.accuse(f"it tells of {commit.told_s:.0f}, which is {commit.told_s - now_s:.0f} s to come")
     if before == after:
         commit.accuse("it changes nothing")
-    for judge in (scale_up.judge, scale_down.judge, leaving.judge, memory.judge, stamps.judge):
+    for judge in (scale_up.judge, scale_down.judge, leaving.judge, memory.judge, timestamps.judge):
         judge(commit)
     for kind, about in commit.unexplained():
         commit.accuse(f"{kind} is told of {about or 'it'}, and the record shows nothing of the kind")

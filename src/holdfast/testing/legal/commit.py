@@ -32,7 +32,7 @@ class Commit:
         self.problems.append(problem)
 
     def tells(self, kind: str, about: str = "") -> int:
-        """How often it says so; whoever asks and finds it has the difference that belongs to it."""
+        """How often it says so.  An event that was asked for is explained: its judge knows the difference."""
         times = self._told.get((kind, about), 0)
         if times:
             self._explained.add((kind, about))
@@ -43,9 +43,9 @@ class Commit:
         if not sum([self.tells(kind, about) for kind in kinds]):
             self.accuse(f"{what}, and no {' or '.join(kinds)} is told of it")
 
-    def stamped(self, what: str, stamp_s: int) -> None:
-        if stamp_s != self.at_s:
-            self.accuse(f"{what} is dated {stamp_s}, and it happened at {self.at_s}")
+    def dated(self, what: str, date_s: int) -> None:
+        if date_s != self.at_s:
+            self.accuse(f"{what} is dated {date_s}, and it happened at {self.at_s}")
 
     def unexplained(self) -> Iterable[tuple[str, str]]:
         return [said for said in self._told if said not in self._explained and said[0] != ALWAYS_TRUE]
@@ -61,7 +61,7 @@ def follow(
     ended: Callable[[Commit, Action], None],
     went_on: Callable[[Commit, Action, Action], None],
 ) -> None:
-    """An action begins, goes on under its own name, and ends; which of these it is decides who judges it."""
+    """An action begins, goes on under its own name, and ends; each of the three has its judge."""
     if was is now:
         return
     if was is None:

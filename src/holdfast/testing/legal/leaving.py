@@ -1,8 +1,7 @@
-"""Who leaves: interrupted by the cloud, condemned by us, gone.  From each place there are few ways out.
+"""Machines that leave: interrupted by the cloud, condemned by us, gone.  Each place has few ways out.
 
 interrupted -> gone (`reclaimed`), condemned, or back in service (`noticeExpired`, `drainSkipped`);
-condemned -> gone, and nowhere
-else; gone is forgotten after a while, and never before.
+condemned -> gone, and nowhere else; gone is forgotten after a while, and never before.
 """
 
 from collections import Counter
@@ -46,53 +45,53 @@ def _condemned(commit: Commit) -> None:
 
 def _newly_condemned(commit: Commit, row: Condemned) -> None:
     commit.expect(f"{row.instance_id} is condemned", row.instance_id, "terminating")
-    commit.stamped(f"the condemnation of {row.instance_id}", row.at_s)
+    commit.dated(f"the condemnation of {row.instance_id}", row.at_s)
 
 
 def _interrupted(commit: Commit) -> None:
-    was = {affected.instance_id: affected for affected in commit.before.interrupted}
-    now = {affected.instance_id: affected for affected in commit.after.interrupted}
-    _once(commit, "interrupted", (affected.instance_id for affected in commit.after.interrupted))
+    was = {row.instance_id: row for row in commit.before.interrupted}
+    now = {row.instance_id: row for row in commit.after.interrupted}
+    _once(commit, "interrupted", (row.instance_id for row in commit.after.interrupted))
     for instance_id in was.keys() - now.keys():
         _let_go(commit, was[instance_id])
-    for instance_id, affected in now.items():
+    for instance_id, row in now.items():
         old = was.get(instance_id)
         if old is None:
             commit.expect(f"{instance_id} is interrupted", instance_id, "interrupted")
-            if affected.replacement or affected.drained:
-                commit.accuse(f"{instance_id} is replaced or drained before anybody could know of it")
-        elif old != affected:
-            _became(commit, old, affected)
+            if row.replacement or row.drained:
+                commit.accuse(f"{instance_id} is replaced or drained before its notice is recorded")
+        elif old != row:
+            _became(commit, old, row)
     _replaced(commit, was, now)
 
 
-def _let_go(commit: Commit, affected: Interrupted) -> None:
-    i, after = affected.instance_id, commit.after
+def _let_go(commit: Commit, row: Interrupted) -> None:
+    i, after = row.instance_id, commit.after
     ways = ("reclaimed", "noticeExpired", "drainSkipped", "terminating")
     commit.expect(f"{i} is interrupted no longer", i, *ways)
     if commit.tells("reclaimed", i) and not after.is_gone(i):
         commit.accuse(f"the cloud took {i}, and it is not remembered as gone")
     if commit.tells("terminating", i) and not after.is_condemned(i):
         commit.accuse(f"{i} was interrupted, and its condemnation is forgotten")
-    if commit.tells("drainSkipped", i) and affected.kind is not NoticeKind.REBALANCE:
+    if commit.tells("drainSkipped", i) and row.kind is not NoticeKind.REBALANCE:
         commit.accuse(f"{i} is taken for certain, and is kept")
 
 
-def _became(commit: Commit, old: Interrupted, affected: Interrupted) -> None:
+def _became(commit: Commit, old: Interrupted, row: Interrupted) -> None:
     i = old.instance_id
-    if (old.kind, old.at_s, old.deadline_s) != (affected.kind, affected.at_s, affected.deadline_s):
-        commit.expect(f"what dooms {i} changes", i, "interrupted")
-        if CERTAINTY[affected.kind] <= CERTAINTY[old.kind]:
+    if (old.kind, old.at_s, old.deadline_s) != (row.kind, row.at_s, row.deadline_s):
+        commit.expect(f"the notice of {i} changes", i, "interrupted")
+        if CERTAINTY[row.kind] <= CERTAINTY[old.kind]:
             commit.accuse(f"{i} has another deadline, and nothing is more certain than before")
-        if affected.replacement != old.replacement:
+        if row.replacement != old.replacement:
             commit.accuse(f"{i} is replaced otherwise because its interruption is more certain")
         return
-    if affected.drained != old.drained:
+    if row.drained != old.drained:
         commit.expect(f"{i} is drained or no longer so", i, "drained")
         if old.drained:
             commit.accuse(f"{i} was drained, and that is forgotten")
-    if affected.replacement != old.replacement:
-        _decided(commit, old, affected.replacement)
+    if row.replacement != old.replacement:
+        _decided(commit, old, row.replacement)
 
 
 def _decided(commit: Commit, old: Interrupted, now: str) -> None:
@@ -110,13 +109,11 @@ def _decided(commit: Commit, old: Interrupted, now: str) -> None:
 
 def _replaced(commit: Commit, was: dict[str, Interrupted], now: dict[str, Interrupted]) -> None:
     """No more are replaced than are newly asked for."""
-    up, scaled_up = commit.after.scale_up, commit.before.scale_up
+    up, old_up = commit.after.scale_up, commit.before.scale_up
     if up is None:
         return
-    covered = sum(
-        affected.replacement == up.action_id != was[i].replacement for i, affected in now.items() if i in was
-    )
-    asked = up.requested - (scaled_up.requested if scaled_up is not None else 0)
+    covered = sum(row.replacement == up.action_id != was[i].replacement for i, row in now.items() if i in was)
+    asked = up.requested - (old_up.requested if old_up is not None else 0)
     if covered > max(0, asked):
         commit.accuse(f"{covered} are to be replaced by {asked} workers")
 
@@ -128,7 +125,7 @@ def _gone(commit: Commit) -> None:
             commit.accuse(f"{stone.instance_id} is gone for {commit.at_s - stone.at_s} s, and is forgotten")
     for stone in now - was:
         commit.expect(f"{stone.instance_id} is gone", stone.instance_id, "terminated", "reclaimed")
-        commit.stamped(f"the end of {stone.instance_id}", stone.at_s)
+        commit.dated(f"the end of {stone.instance_id}", stone.at_s)
 
 
 def _once(commit: Commit, what: str, ids: Iterable[str]) -> None:

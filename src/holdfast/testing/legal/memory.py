@@ -1,6 +1,6 @@
-"""What outlives actions: who was launched or kept lately, what has run out, what is missing or stray.
+"""What outlives actions: machines launched or kept lately, what has run out, what is missing or stray.
 
-A memory is kept until its time is over.  Nobody has to tell that it has run out.
+A memory is kept until its time is over.  No event has to tell that it has run out.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ def _recent(commit: Commit) -> None:
     for one in now - was:
         if one.instance_id not in joined:
             commit.expect(f"{one.instance_id} counts as launched lately", one.instance_id, "adopted")
-        commit.stamped(f"the launch of {one.instance_id}", one.at_s)
+        commit.dated(f"the launch of {one.instance_id}", one.at_s)
 
 
 def _skipped(commit: Commit) -> None:
@@ -77,7 +77,7 @@ def _spent(commit: Commit) -> None:
     up = commit.after.scale_up
     for one in now - was:
         if up is None or (one.action_id, one.at_s) != (up.action_id, commit.at_s):
-            commit.accuse(f"{one.count} launches of {one.action_id} are booked, and nobody asks for them")
+            commit.accuse(f"{one.count} launches of {one.action_id} are booked, and no request asks for them")
         elif up == commit.before.scale_up:
             commit.accuse(
                 f"{one.count} launches of {one.action_id} are booked, and nothing is newly asked for"
@@ -90,7 +90,7 @@ def _missing(commit: Commit) -> None:
         commit.expect(f"{one.instance_id} is missing no longer", one.instance_id, "noLongerMissing")
     for one in now - was:
         commit.expect(f"{one.instance_id} is missing", one.instance_id, "missing")
-        commit.stamped(f"the absence of {one.instance_id}", one.since_s)
+        commit.dated(f"the absence of {one.instance_id}", one.since_s)
 
 
 def _strays(commit: Commit) -> None:
@@ -109,7 +109,7 @@ def _strays(commit: Commit) -> None:
 def _owners(commit: Commit) -> set[str]:
     cluster = commit.before
     action = open_action(cluster)
-    owners = {f"{affected.kind}-{affected.instance_id}" for affected in cluster.interrupted}
+    owners = {f"{row.kind}-{row.instance_id}" for row in cluster.interrupted}
     owners |= {one.action_id for one in cluster.condemned}
     return owners | ({action.action_id} if action is not None else set())
 

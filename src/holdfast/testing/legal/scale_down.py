@@ -1,4 +1,4 @@
-"""A scale-down: planned alone, drained, condemned or kept one by one, ended when nobody is undecided."""
+"""A scale-down: planned alone, drained, condemned or kept one by one, ended when every target is decided."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ def _begun(commit: Commit, down: ScaleDown) -> None:
     other, before = open_action(commit.before), commit.before
     if other is not None:
         commit.accuse(f"scale-down {down.action_id} is begun before {other.action_id} has ended")
-    commit.stamped(f"the begin of {down.action_id}", down.started_s)
+    commit.dated(f"the begin of {down.action_id}", down.started_s)
     left_alone = {skip.instance_id for skip in before.skipped if commit.told_s < skip.until_s}
     for target in down.targets:
         i = target.instance_id
@@ -71,7 +71,7 @@ def _moved(commit: Commit, instance_id: str, old: Status, new: Status) -> None:
     if new is Status.CONDEMNED and not after.is_condemned(instance_id):
         commit.accuse(f"{instance_id} is condemned by its action alone, and forgotten with it")
     if new is Status.GONE and not commit.before.is_condemned(instance_id):
-        commit.accuse(f"{instance_id} is done, and nobody had condemned it")
+        commit.accuse(f"{instance_id} is done, and was not condemned before")
     if new is Status.GONE and not after.is_gone(instance_id):
         commit.accuse(f"{instance_id} is done, and not remembered as gone")
     if new is Status.SKIPPED and all(skip.instance_id != instance_id for skip in after.skipped):

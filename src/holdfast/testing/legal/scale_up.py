@@ -43,8 +43,8 @@ def _begun(commit: Commit, up: ScaleUp) -> None:
     if any(spent.action_id == up.action_id for spent in commit.before.spent):
         commit.accuse(f"scale-up {up.action_id} bears the name of an earlier one: its tokens are used up")
     if up.joined or up.lost or up.foreign_ids:
-        commit.accuse(f"scale-up {up.action_id} is begun with machines that nobody has launched for it")
-    commit.stamped(f"the begin of {up.action_id}", up.started_s)
+        commit.accuse(f"scale-up {up.action_id} is begun with machines that were not launched for it")
+    commit.dated(f"the begin of {up.action_id}", up.started_s)
     _asked(commit, up, new=up.launches, lowered=0, requested=up.requested)
 
 
@@ -61,9 +61,7 @@ def _ended(commit: Commit, up: ScaleUp) -> None:
     unnamed = [i for i in up.joined if i not in named]
     if unnamed:
         commit.accuse(f"{_ids(unnamed)} joined, and are not remembered as launched lately")
-    waiting = [
-        affected.instance_id for affected in commit.after.interrupted if affected.replacement == up.action_id
-    ]
+    waiting = [row.instance_id for row in commit.after.interrupted if row.replacement == up.action_id]
     if waiting:
         commit.accuse(f"{_ids(waiting)} are to be replaced by {up.action_id}, which is closed")
 
@@ -77,13 +75,13 @@ def _went_on(commit: Commit, was: ScaleUp, now: ScaleUp) -> None:
 
 
 def _settled(commit: Commit, was: ScaleUp, now: ScaleUp) -> None:
-    """Who was launched joins or is lost, one or the other, and never neither again."""
+    """A launched machine joins or is lost, one or the other, and never neither again."""
     if (was.joined, was.lost) == (now.joined, now.lost):
         return
     joined, lost = set(now.joined) - set(was.joined), set(now.lost) - set(was.lost)
     back = {*was.joined, *was.lost} - {*now.joined, *now.lost}
     if back or (set(now.joined) & set(now.lost)):
-        commit.accuse(f"{_ids(back) or 'somebody'} had joined or was lost, and is not or is both now")
+        commit.accuse(f"{_ids(back) or 'a machine'} had joined or was lost, and is not or is both now")
     for instance_id in sorted(joined):
         commit.expect(f"{instance_id} joined", instance_id, "joined")
     for instance_id in sorted(lost):
@@ -140,7 +138,7 @@ def _extended(commit: Commit, old: Launch, row: Launch) -> int:
         commit.accuse(f"request {_name(old)} is given more time, and not for the first time")
     elif late_s < commit.settings.join_timeout_s:
         commit.accuse(f"request {_name(old)} is given more time after {late_s} s, before it has run out")
-    commit.stamped(f"the extension of request {_name(old)}", row.at_s)
+    commit.dated(f"the extension of request {_name(old)}", row.at_s)
     return 1
 
 
@@ -189,7 +187,7 @@ def _asked(commit: Commit, up: ScaleUp, *, new: tuple[Launch, ...], lowered: int
             )
         if (row.attempt > 1) != again:
             commit.accuse(f"request {_name(row)} of {up.action_id} is attempt {row.attempt}")
-        commit.stamped(f"request {_name(row)}", row.at_s)
+        commit.dated(f"request {_name(row)}", row.at_s)
     booked = [s.count for s in commit.after.spent if (s.action_id, s.at_s) == (up.action_id, commit.at_s)]
     before = [s.count for s in commit.before.spent if (s.action_id, s.at_s) == (up.action_id, commit.at_s)]
     if sum(booked) - sum(before) != asked:

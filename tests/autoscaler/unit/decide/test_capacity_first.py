@@ -1,4 +1,4 @@
-"""Of all that is due at once, capacity is asked for first: hands are few, and it takes longest to come."""
+"""Of all that is due at once, capacity is asked for first: threads are few, and it takes longest to come."""
 
 from holdfast.autoscaler.ports import Drain, LaunchInstances
 from holdfast.autoscaler.record import Cluster

@@ -109,7 +109,7 @@ def test_it_scales_up_by_one_when_busy_and_exactly_the_threshold_is_not_busy() -
     assert "on its way" in hold(snapshot(*TWO, booting("i-9"), cpu=0.9))
 
 
-def test_scale_up_cools_down_after_scale_up_and_not_after_a_scale_down() -> None:
+def test_a_scale_up_cools_down_after_a_scale_up_and_not_after_a_scale_down() -> None:
     recent = int(NOW_S) - 10
     assert "cooling down" in hold(snapshot(*TWO, pending=1), replace(CALM, last_up_s=recent))
     assert scaled_up(snapshot(*TWO, pending=1), replace(CALM, last_scale_s=recent)) == 1
@@ -150,7 +150,7 @@ def test_a_pool_below_its_own_floor_scales_up() -> None:
     assert decision.needs == (Need("gpu", 1, "below the pool's floor"),)
 
 
-def test_stamps_from_the_future_are_stamps_from_now() -> None:
+def test_timestamps_from_the_future_are_timestamps_from_now() -> None:
     future = int(NOW_S) + 86_400
     cluster = replace(CALM, last_scale_s=future, last_up_s=future, idle_since_s=future)
     seen = snapshot(*THREE, cpu=0.1)
@@ -181,19 +181,19 @@ def test_a_hold_is_written_once_and_again_only_when_something_changes() -> None:
 
 
 def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
-    """0 means "not": without a stamp, the time that pods waited is no time."""
-    unstamped = replace(CALM, pending_since_s=0)
+    """0 means "not": without a timestamp, the time that pods waited is no time."""
+    undated = replace(CALM, pending_since_s=0)
     seen = snapshot(*TWO, pending=1)
 
-    assert "s of 180 s" in hold(seen, unstamped)
-    write = book(unstamped, seen, Hold(Reason.AT_MINIMUM, "x"), SETTINGS, NOW_S)
+    assert "s of 180 s" in hold(seen, undated)
+    write = book(undated, seen, Hold(Reason.AT_MINIMUM, "x"), SETTINGS, NOW_S)
     assert write is not None
     assert write.value.pending_since_s == int(NOW_S)
 
 
-def test_nothing_begins_to_leave_before_it_is_decided_who_replaces_the_interrupted() -> None:
-    affected = Interrupted("i-4", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)
+def test_nothing_begins_to_leave_before_the_replacement_of_the_interrupted_is_decided() -> None:
+    taken = Interrupted("i-4", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)
 
-    assert "takes others back" in hold(snapshot(*THREE, cpu=0.1), replace(CALM, interrupted=(affected,)))
-    answered = replace(CALM, interrupted=(replace(affected, replacement="unneeded"),))
+    assert "takes others back" in hold(snapshot(*THREE, cpu=0.1), replace(CALM, interrupted=(taken,)))
+    answered = replace(CALM, interrupted=(replace(taken, replacement="unneeded"),))
     assert isinstance(decided(snapshot(*THREE, cpu=0.1), answered), RemoveWorkers)

@@ -1,4 +1,4 @@
-"""Bounds of every decision, and who counts as a worker for which question."""
+"""Bounds of every decision, and which machines count as workers for which question."""
 
 from dataclasses import replace
 from typing import Any
@@ -77,7 +77,7 @@ def test_a_pool_that_was_taken_out_of_the_settings_does_not_scale_up() -> None:
     assert scaled_up(wanting(Need("old", 1), Need("default", 1))) == 1
 
 
-def test_idle_is_little_load_over_the_whole_window_and_nobody_who_waits() -> None:
+def test_idle_is_little_load_over_the_whole_window_and_no_pod_that_waits() -> None:
     def idle(cpu: float | None, peak: float | None = None, pending: int = 0) -> bool:
         return is_idle(snapshot(*TWO, load=Load(cpu, peak), pending=pending), SETTINGS)
 
@@ -92,12 +92,12 @@ def test_idle_is_little_load_over_the_whole_window_and_nobody_who_waits() -> Non
 
 def test_only_a_hold_leaves_its_reason_in_the_record() -> None:
     held = book(Cluster(), snapshot(*TWO), Hold(Reason.AT_MINIMUM, "because"), SETTINGS, NOW_S)
-    shrunk = book(replace(CALM, hold_reason="because"), snapshot(*TWO), RemoveWorkers(), SETTINGS, NOW_S)
+    scaled_down = book(replace(CALM, hold_reason="because"), snapshot(*TWO), RemoveWorkers(), SETTINGS, NOW_S)
 
     assert held is not None
     assert held.value.hold_reason == "because"
-    assert shrunk is not None
-    assert shrunk.value.hold_reason == ""
+    assert scaled_down is not None
+    assert scaled_down.value.hold_reason == ""
 
 
 def test_while_an_action_is_open_the_stamps_move_and_nothing_else() -> None:
@@ -157,7 +157,7 @@ def test_a_decision_is_told_with_what_was_known() -> None:
     ],
     ids=["nothing", "gone", "terminating", "interrupted", "ended", "hinted"],
 )
-def test_who_leaves_is_no_capacity_to_build_on(cluster: Cluster, leaves: bool) -> None:
+def test_a_worker_that_leaves_is_no_capacity_to_build_on(cluster: Cluster, leaves: bool) -> None:
     named = replace(cluster, recent=(Recent("i-9", "default", "a", AT_S),))
 
     assert is_leaving(named, "i-9") is leaves
@@ -166,7 +166,7 @@ def test_who_leaves_is_no_capacity_to_build_on(cluster: Cluster, leaves: bool) -
     assert size(cluster, snapshot(*TWO, worker("i-9"))) == (2 if leaves else 3)
 
 
-def test_who_has_joined_and_is_not_listed_counts_while_the_scale_up_is_open() -> None:
+def test_a_worker_that_joined_and_is_not_listed_counts_while_the_scale_up_is_open() -> None:
     cluster = scaling_up(row(1, "i-8", "i-9"), joined=("i-8",))
 
     assert unlisted(cluster, snapshot(*TWO)) == ("i-9", "i-8")
@@ -197,7 +197,7 @@ def test_on_its_way_is_what_will_take_pods_before_long() -> None:
     assert on_its_way(Cluster(), snapshot(*TWO)) == 0
     assert on_its_way(Cluster(), snapshot(*TWO, booting("i-9"))) == 1
     assert on_its_way(Cluster(), snapshot(*TWO, worker("i-9", joining=True))) == 1
-    assert on_its_way(Cluster(), snapshot(*TWO, booting("i-9", action_id=""))) == 0, "somebody else's"
+    assert on_its_way(Cluster(), snapshot(*TWO, booting("i-9", action_id=""))) == 0, "of another cluster"
     assert on_its_way(Cluster(), snapshot(*TWO, worker("i-9", joining=True, action_id=""))) == 0
     late = scaling_up(row(1, "i-9"))
     assert on_its_way(late, snapshot(*TWO, worker("i-9", ready=False))) == 1, "its scale-up waits for it"

@@ -65,7 +65,7 @@ def test_a_pod_that_real_nodes_of_the_pool_do_not_hold_is_unsatisfiable_whatever
     large = pending(memory="3900Mi")
     full = pod("other", node="n-1", memory="2Gi")
 
-    assert build(listings(pods=[large])).pending == 1, "nobody has seen one yet"
+    assert build(listings(pods=[large])).pending == 1, "no node of it was seen yet"
     seen = build(listings(node("n-1", memory="3700Mi"), pods=[large, full]))
     assert seen.pending == 0
     assert "not enough memory" in seen.unsatisfiable[0]
@@ -141,7 +141,7 @@ def test_a_new_node_has_the_labels_and_taints_of_its_pool(
     assert (snapshot.pending, bool(snapshot.unsatisfiable)) == ((1, False) if taken else (0, True))
 
 
-def test_a_label_that_somebody_put_on_a_node_by_hand_is_not_expected_on_new_ones() -> None:
+def test_a_label_that_an_operator_put_on_a_node_is_not_expected_on_new_ones() -> None:
     full = pod("big", node="n-1", cpu="2")
     waiting = pending(spec={"nodeSelector": {"team": "red"}})
 
@@ -180,7 +180,7 @@ def test_other_resources_are_expected_once_a_node_of_the_pool_has_shown_them() -
     assert counts(listings(with_gpu, pods=[waiting, full])) == [("default", 1, "")]
 
 
-def test_a_disk_that_nobody_has_seen_is_no_reason_to_refuse() -> None:
+def test_a_disk_that_was_never_seen_is_no_reason_to_refuse() -> None:
     waiting = pending(requests={"ephemeral-storage": "10Gi"})
 
     assert build(listings(pods=[waiting])).pending == 1
@@ -208,7 +208,7 @@ def test_a_machine_that_boots_is_counted_once_and_as_what_it_is() -> None:
     assert counts(booting, 1) == []
     joining = replace(booting, nodes=[node("n-9", joining=True, ready=False, pool="gpu")])
     assert counts(joining, 1) == []
-    assert counts(look, 1) == [("gpu", 1, "")], "one that nobody has seen yet is of the first pool"
+    assert counts(look, 1) == [("gpu", 1, "")], "a machine whose node was not seen yet is of the first pool"
 
 
 def test_a_node_that_broke_in_service_is_no_room_to_come() -> None:

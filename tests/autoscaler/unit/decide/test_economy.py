@@ -45,7 +45,7 @@ def unsteady(world: World, effect: LaunchInstances) -> tuple[World, Outcome]:
 
 
 def killing(world: World, effect: LaunchInstances) -> tuple[World, Outcome]:
-    """Every machine dies before anybody sees it run."""
+    """Every machine dies before a look sees it run."""
     world, outcome = launching(world, effect)
     for machine in world.alive:
         if machine.request:
@@ -98,13 +98,13 @@ class Fleet:
             if isinstance(ahead, Write):
                 self.failures_s += [self.world.now for e in ahead.events if e.kind == "failScaleUp"]
                 self.cluster = ahead.value
-            elif isinstance(ahead, Do) and self._carry_out(whole, ahead):
+            elif isinstance(ahead, Do) and self._execute(whole, ahead):
                 continue
             else:
                 return
         raise AssertionError("a tick never ends")
 
-    def _carry_out(self, whole: Whole, ahead: Do[Effect]) -> bool:
+    def _execute(self, whole: Whole, ahead: Do[Effect]) -> bool:
         """Whether anything came of it."""
         before = (self.world, self.cluster)
         news: list[tuple[Effect, Outcome]] = []

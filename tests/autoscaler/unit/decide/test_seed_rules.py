@@ -18,7 +18,7 @@ LONG_AGO = int(NOW_S) - 5_000
 LEAN = replace(SETTINGS, min_workers=1, drain_timeout_s=300, scale_down_stuck_s=900)
 
 
-def test_nobody_is_idle_while_pods_wait_however_little_there_is_to_do() -> None:
+def test_the_fleet_is_not_idle_while_pods_wait_however_little_there_is_to_do() -> None:
     """Otherwise the idle time would run while they wait, and a scale-down begin once they have room."""
     waiting = snapshot(*THREE, cpu=0.1, pending=1)
     assert not is_idle(waiting, SETTINGS)
@@ -32,10 +32,10 @@ def test_nobody_is_idle_while_pods_wait_however_little_there_is_to_do() -> None:
 def test_a_stamp_from_the_future_cools_down_from_now() -> None:
     future = int(NOW_S) + 86_400
     scaled_up = Cluster(pending_since_s=LONG_AGO, last_up_s=future)
-    shrunk = Cluster(idle_since_s=LONG_AGO, last_scale_s=future)
+    cooling = Cluster(idle_since_s=LONG_AGO, last_scale_s=future)
 
     assert "cooling down" in decide(scaled_up, snapshot(*THREE, pending=3), SETTINGS, NOW_S).why
-    assert "cooling down" in decide(shrunk, snapshot(*THREE, cpu=0.1), SETTINGS, NOW_S).why
+    assert "cooling down" in decide(cooling, snapshot(*THREE, cpu=0.1), SETTINGS, NOW_S).why
 
 
 def scaling_down(status: Status, for_s: int) -> Cluster:
@@ -48,14 +48,14 @@ def told(cluster: Cluster) -> list[tuple[str, str]]:
     return [(event.kind, event.reason) for event in ahead.events] if isinstance(ahead, Write) else []
 
 
-def test_a_drain_that_nobody_finishes_is_over_long_before_the_action_is_stuck() -> None:
+def test_a_drain_that_is_never_finished_is_over_long_before_the_action_is_stuck() -> None:
     limit_s = LEAN.drain_timeout_s + DRAIN_SLACK_S
 
     assert told(scaling_down(Status.PLANNED, limit_s)) == []
     assert told(scaling_down(Status.PLANNED, limit_s + 1)) == [("drainSkipped", "not drained within 300 s")]
 
 
-def test_a_stuck_action_condemns_nobody_any_more_not_even_who_is_drained() -> None:
+def test_a_stuck_action_condemns_no_node_any_more_not_even_a_drained_one() -> None:
     ((kind, _),) = told(scaling_down(Status.DRAINED, 899))
     assert kind == "terminating"
 

@@ -181,7 +181,7 @@ def test_a_machine_that_ended_without_a_word_is_replaced_too() -> None:
     assert cluster.is_gone("i-1")
 
 
-def test_a_machine_that_is_expired_is_opened_again() -> None:
+def test_a_node_whose_notice_has_expired_is_opened_again() -> None:
     interrupted = Interrupted("i-1", NoticeKind.INTERRUPTION, AT_S, AT_S + 120, UNNEEDED, drained=True)
     closed = worker("i-1", cordons=frozenset({interrupted.action_id}), cordoned=True)
 

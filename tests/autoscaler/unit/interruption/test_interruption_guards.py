@@ -37,7 +37,7 @@ def notice(instance_id: str, kind: NoticeKind = INTERRUPTION, ago_s: int = 0) ->
     return Notice(instance_id, kind, at_s, at_s + 120 if kind is INTERRUPTION else 0)
 
 
-def affected(
+def noticed(
     instance_id: str, kind: NoticeKind = INTERRUPTION, replacement: str = "", **said: Any
 ) -> Interrupted:
     usual = {"at_s": AT_S, "deadline_s": AT_S + 120 if kind is INTERRUPTION else AT_S}
@@ -66,11 +66,11 @@ def test_a_machine_that_is_not_listed_yet_is_no_stranger() -> None:
 
 
 def test_what_ended_without_a_deadline_ended_then() -> None:
-    assert folded(notice("i-1", GONE, 30)) == [affected("i-1", GONE, at_s=AT_S - 30, deadline_s=AT_S - 30)]
+    assert folded(notice("i-1", GONE, 30)) == [noticed("i-1", GONE, at_s=AT_S - 30, deadline_s=AT_S - 30)]
     assert folded(notice("i-1", ago_s=30))[0].deadline_s == AT_S + 90
 
 
-def test_who_follows_no_hints_still_follows_what_is_certain() -> None:
+def test_a_fleet_that_follows_no_hints_still_follows_what_is_certain() -> None:
     for kind in (INTERRUPTION, GONE):
         assert folded(notice("i-1", kind), settings=NO_HINTS) != []
         assert forgotten(notice("i-1", kind), settings=NO_HINTS) == []
@@ -88,9 +88,7 @@ def test_who_follows_no_hints_still_follows_what_is_certain() -> None:
         (REBALANCE, HINT_S + 1, False),
     ],
 )
-def test_a_notice_is_news_until_its_machine_would_be_expired(
-    kind: NoticeKind, ago_s: int, is_news: bool
-) -> None:
+def test_a_notice_is_news_until_it_would_have_expired(kind: NoticeKind, ago_s: int, is_news: bool) -> None:
     assert bool(folded(notice("i-1", kind, ago_s), settings=LONG_MEMORY)) is is_news
     assert bool(forgotten(notice("i-1", kind, ago_s), settings=LONG_MEMORY)) is not is_news
 
@@ -107,14 +105,14 @@ def needed(cluster: Cluster, seen: Snapshot, settings: Settings = SETTINGS) -> t
 
 
 def test_a_machine_that_may_go_is_no_part_of_the_floor() -> None:
-    hints = Cluster(interrupted=(affected("i-1", REBALANCE), affected("i-2", REBALANCE)))
+    hints = Cluster(interrupted=(noticed("i-1", REBALANCE), noticed("i-2", REBALANCE)))
 
     assert needed(hints, snapshot(*TWO)) == (["i-1", "i-2"], [])
     assert needed(hints, snapshot(*TWO, worker("i-3"))) == (["i-1"], ["i-2"])
     assert needed(hints, snapshot(*TWO, worker("i-3"), worker("i-4"))) == ([], ["i-1", "i-2"])
 
 
-def test_a_machine_is_considered_with_all_that_leave_unreplaced_and_on_nobody_who_leaves() -> None:
+def test_pods_are_moved_with_all_that_leave_unreplaced_and_to_no_node_that_leaves() -> None:
     asked: list[tuple[frozenset[str], frozenset[str]]] = []
 
     def fits(leaving: frozenset[str], closed: frozenset[str]) -> str:
@@ -123,10 +121,10 @@ def test_a_machine_is_considered_with_all_that_leave_unreplaced_and_on_nobody_wh
 
     cluster = Cluster(
         interrupted=(
-            affected("i-1", replacement="1-a"),
-            affected("i-2", replacement=UNNEEDED),
-            affected("i-3"),
-            affected("i-4"),
+            noticed("i-1", replacement="1-a"),
+            noticed("i-2", replacement=UNNEEDED),
+            noticed("i-3"),
+            noticed("i-4"),
         ),
         condemned=(Condemned("i-5", "1-a", "scale-down", AT_S),),
     )
@@ -149,7 +147,7 @@ def test_of_hundreds_only_the_first_are_considered_once_one_is_needed(answer: st
         return answer
 
     fleet = [worker(f"i-{n}") for n in range(100)]
-    cluster = Cluster(interrupted=tuple(affected(f"i-{n}") for n in range(CONSIDERED_MAX + 10)))
+    cluster = Cluster(interrupted=tuple(noticed(f"i-{n}") for n in range(CONSIDERED_MAX + 10)))
 
     wanted, spare = needed(cluster, snapshot(*fleet, fits_without=fits))
 
@@ -158,7 +156,7 @@ def test_of_hundreds_only_the_first_are_considered_once_one_is_needed(answer: st
 
 
 def test_one_request_covers_as_many_as_it_brings() -> None:
-    wanted = [affected("i-1"), affected("i-2"), affected("i-3")]
+    wanted = [noticed("i-1"), noticed("i-2"), noticed("i-3")]
 
     chosen = interruption.covered(wanted, [row(count=2)], snapshot(*TWO, worker("i-3")), SETTINGS)
 
@@ -166,9 +164,9 @@ def test_one_request_covers_as_many_as_it_brings() -> None:
 
 
 def test_hundreds_that_are_not_needed_are_commits_that_fit() -> None:
-    interrupts = tuple(affected(f"i-{n}") for n in range(EVENTS_MAX + 5))
+    rows = tuple(noticed(f"i-{n}") for n in range(EVENTS_MAX + 5))
 
-    write = interruption.unneeded(Cluster(interrupted=interrupts), interrupts, NOW_S)
+    write = interruption.unneeded(Cluster(interrupted=rows), rows, NOW_S)
 
     assert len(write.events) == EVENTS_MAX
     assert sum(each.replacement == UNNEEDED for each in write.value.interrupted) == EVENTS_MAX
@@ -179,38 +177,38 @@ def due(which: Interrupted, *workers: Worker) -> list[Effect]:
 
 
 def test_only_a_node_of_a_living_machine_that_is_not_empty_yet_is_drained() -> None:
-    certain = affected("i-1", replacement="1-a")
+    certain = noticed("i-1", replacement="1-a")
 
     assert due(certain, *TWO) == [Drain("i-1", "interruption-i-1", AT_S + 120)]
     assert due(certain, TWO[1]) == []
     assert due(certain, booting("i-1")) == [], "it has no node"
     assert due(certain, worker("i-1", state=State.SHUTTING_DOWN)) == []
     assert due(replace(certain, drained=True), *TWO) == []
-    assert due(affected("i-1", GONE), *TWO) == []
+    assert due(noticed("i-1", GONE), *TWO) == []
 
 
 def test_a_hint_is_drained_without_a_deadline_and_only_when_it_is_replaced() -> None:
     cordon, drain = CordonNode("i-1", "rebalance-i-1"), Drain("i-1", "rebalance-i-1")
 
-    assert due(affected("i-1", REBALANCE), *TWO) == []
-    assert due(affected("i-1", REBALANCE, "1-a"), *TWO) == [cordon]
+    assert due(noticed("i-1", REBALANCE), *TWO) == []
+    assert due(noticed("i-1", REBALANCE, "1-a"), *TWO) == [cordon]
     closed = worker("i-1", cordons=frozenset({"rebalance-i-1"}))
-    assert due(affected("i-1", REBALANCE, "1-a"), closed) == []
+    assert due(noticed("i-1", REBALANCE, "1-a"), closed) == []
     for replacement in (READY, UNNEEDED):
-        assert due(affected("i-1", REBALANCE, replacement), *TWO) == [drain]
+        assert due(noticed("i-1", REBALANCE, replacement), *TWO) == [drain]
 
 
 def noted(which: Interrupted, outcome: Outcome, action_id: str = "") -> Write[Cluster] | None:
-    cluster = Cluster(interrupted=(which, affected("i-2")))
+    cluster = Cluster(interrupted=(which, noticed("i-2")))
     return interruption.settle(cluster, Drain("i-1", action_id or which.action_id), outcome, NOW_S)
 
 
-def test_a_drain_is_noted_when_it_certainly_left_nobody() -> None:
-    certain = affected("i-1", replacement="1-a")
+def test_a_drain_is_noted_when_it_certainly_left_no_pod() -> None:
+    certain = noticed("i-1", replacement="1-a")
     write = noted(certain, Happened(Drained()))
 
     assert write is not None
-    assert write.value.interrupted == (replace(certain, drained=True), affected("i-2"))
+    assert write.value.interrupted == (replace(certain, drained=True), noticed("i-2"))
     others: list[Outcome] = [
         Busy("throttled"),
         Unknown("no answer"),
@@ -226,11 +224,11 @@ def test_a_drain_is_noted_when_it_certainly_left_nobody() -> None:
 def test_only_a_hint_is_let_go_because_a_pod_may_not_move() -> None:
     blocked: Outcome = Happened(Drained(blocked_by="shop/web may not be evicted"))
 
-    kept = noted(affected("i-1", REBALANCE, READY), blocked)
+    kept = noted(noticed("i-1", REBALANCE, READY), blocked)
     assert kept is not None
-    assert kept.value.interrupted == (affected("i-2"),)
+    assert kept.value.interrupted == (noticed("i-2"),)
     assert (kept.events[0].kind, kept.events[0].reason) == ("drainSkipped", "shop/web may not be evicted")
-    assert noted(affected("i-1", replacement=READY), blocked) is None
+    assert noted(noticed("i-1", replacement=READY), blocked) is None
 
 
 def fate(
@@ -246,48 +244,48 @@ def fate(
 
 
 def test_a_machine_that_is_not_listed_was_taken_back_after_a_while() -> None:
-    decided, gone_s = affected("i-9", replacement="1-a"), NOW_S + 120 + SETTINGS.absent_s
+    decided, gone_s = noticed("i-9", replacement="1-a"), NOW_S + 120 + SETTINGS.absent_s
 
     assert fate(decided, *TWO)[0] == ""
     assert fate(decided, *TWO, now_s=gone_s)[0] == ""
     kind, after = fate(decided, *TWO, now_s=gone_s + 1)
     assert (kind, after.gone) == ("reclaimed", (Tombstone("i-9", int(gone_s) + 1),))
-    assert fate(affected("i-9"), *TWO, now_s=gone_s + 1)[0] == "", "its replacement comes first"
+    assert fate(noticed("i-9"), *TWO, now_s=gone_s + 1)[0] == "", "its replacement comes first"
 
 
 def test_a_machine_that_ends_is_let_go_once_its_replacement_is_decided() -> None:
     for state in (State.SHUTTING_DOWN, State.TERMINATED):
         ending = worker("i-9", state=state)
-        assert fate(affected("i-9"), *TWO, ending)[0] == ""
-        assert fate(affected("i-9", replacement=UNNEEDED), *TWO, ending)[0] == "reclaimed"
+        assert fate(noticed("i-9"), *TWO, ending)[0] == ""
+        assert fate(noticed("i-9", replacement=UNNEEDED), *TWO, ending)[0] == "reclaimed"
 
 
-def test_a_interrupted_machine_that_was_stopped_is_ended_if_it_is_ours() -> None:
-    stopped, decided = worker("i-9", state=State.STOPPED), affected("i-9", replacement="1-a")
+def test_an_interrupted_machine_that_was_stopped_is_ended_if_it_is_ours() -> None:
+    stopped, decided = worker("i-9", state=State.STOPPED), noticed("i-9", replacement="1-a")
 
     kind, after = fate(decided, *TWO, stopped)
     assert (kind, after.is_condemned("i-9")) == ("terminating", True)
-    assert fate(affected("i-9"), *TWO, stopped)[0] == ""
+    assert fate(noticed("i-9"), *TWO, stopped)[0] == ""
     assert fate(decided, *TWO, worker("i-9", state=State.STOPPED, action_id=""))[0] == ""
 
 
-def test_what_is_certain_is_not_expired_by_who_follows_no_hints() -> None:
-    assert fate(affected("i-1", replacement="1-a"), *TWO, settings=NO_HINTS)[0] == ""
-    assert fate(affected("i-1", REBALANCE, "1-a"), *TWO, settings=NO_HINTS)[0] == "noticeExpired"
+def test_a_certain_notice_does_not_expire_in_a_fleet_that_follows_no_hints() -> None:
+    assert fate(noticed("i-1", replacement="1-a"), *TWO, settings=NO_HINTS)[0] == ""
+    assert fate(noticed("i-1", REBALANCE, "1-a"), *TWO, settings=NO_HINTS)[0] == "noticeExpired"
 
 
 def test_a_replaced_machine_is_ended_only_if_it_is_ours_and_drained() -> None:
-    drained = affected("i-1", REBALANCE, READY, drained=True)
+    drained = noticed("i-1", REBALANCE, READY, drained=True)
     others = (worker("i-2"), worker("i-3"))
 
     assert fate(drained, worker("i-1"), *others)[0] == "terminating"
     assert fate(drained, worker("i-1", action_id=""), *others)[0] == ""
     assert fate(replace(drained, drained=False), worker("i-1"), *others)[0] == ""
-    assert fate(affected("i-1", INTERRUPTION, READY, drained=True), worker("i-1"), *others)[0] == ""
+    assert fate(noticed("i-1", INTERRUPTION, READY, drained=True), worker("i-1"), *others)[0] == ""
 
 
 def test_a_pool_at_its_floor_without_it_and_a_fleet_that_may_be_empty_can_do_without_it() -> None:
-    drained = affected("i-1", REBALANCE, READY, drained=True)
+    drained = noticed("i-1", REBALANCE, READY, drained=True)
 
     floor = replace(SETTINGS, pools=(Pool(min_workers=2),))
     assert fate(drained, worker("i-1"), worker("i-2"), worker("i-3"), settings=floor)[0] == "terminating"
@@ -297,9 +295,9 @@ def test_a_pool_at_its_floor_without_it_and_a_fleet_that_may_be_empty_can_do_wit
 
 
 def test_hundreds_that_were_taken_back_are_commits_that_fit() -> None:
-    interrupts = tuple(affected(f"i-{n}", replacement=UNNEEDED) for n in range(EVENTS_MAX + 5))
+    rows = tuple(noticed(f"i-{n}", replacement=UNNEEDED) for n in range(EVENTS_MAX + 5))
 
-    write = interruption.end(Cluster(interrupted=interrupts), snapshot(), SETTINGS, NOW_S + 5_000)
+    write = interruption.end(Cluster(interrupted=rows), snapshot(), SETTINGS, NOW_S + 5_000)
 
     assert write is not None
     assert len(write.events) == len(write.value.gone) == EVENTS_MAX

@@ -1,4 +1,4 @@
-"""What nobody remembers: adopted or removed, and only ever what is ours."""
+"""What no record remembers: adopted or removed, and only ever what is ours."""
 
 from dataclasses import replace
 
@@ -88,7 +88,7 @@ def test_what_is_not_ours_too_young_or_serves_is_never_swept(left_alone: Worker)
         assert "terminating" not in kinds
 
 
-def test_an_empty_record_beside_running_workers_adopts_them_and_removes_nobody() -> None:
+def test_an_empty_record_beside_running_workers_adopts_them_and_removes_none() -> None:
     fleet = [worker(f"i-{n}", launched_s=1) for n in range(5)]
     fleet += [worker(f"i-hand-{n}", action_id="", launched_s=1) for n in range(3)]
 
@@ -111,7 +111,7 @@ def test_what_an_open_request_may_have_brought_is_waited_for() -> None:
     cluster, kinds = told(
         replace(scaling_up, scale_up=ScaleUp("1-a", AT_S, 1, (closed, other))), snapshot(*TWO, came)
     )
-    assert "terminating" in kinds, "its own request was refused: it came late, and nobody waits for it"
+    assert "terminating" in kinds, "its own request was refused: it came late, and no action waits for it"
 
 
 def test_an_open_node_is_closed_before_its_machine_is_ended() -> None:

@@ -1,4 +1,4 @@
-"""What the sweep leaves alone, guard by guard: each of these is somebody's machine, node or cordon."""
+"""What the sweep leaves alone, guard by guard: each of these is a machine, node or cordon in use."""
 
 from dataclasses import replace
 from typing import Any
@@ -162,7 +162,7 @@ def test_a_condemned_machine_is_gone_when_it_is_listed_as_terminated_and_not_for
     assert ended(just_now, now_s=NOW_S + SETTINGS.absent_s + 1) is not None
 
 
-def test_whoever_ends_in_an_open_scale_down_ends_there_too() -> None:
+def test_a_target_that_ends_in_an_open_scale_down_ends_there_too() -> None:
     down = ScaleDown("1-a", AT_S, (Target("i-3", Status.CONDEMNED), Target("i-4")))
     cluster = Cluster(
         scale_down=down,
@@ -235,7 +235,7 @@ def test_nodes_are_deleted_a_few_at_a_time(batch: int, most: int) -> None:
 
 def test_a_cordon_is_a_stray_only_when_nothing_in_the_record_owns_it() -> None:
     cordoned = worker("i-3", cordons=frozenset({"1-a"}))
-    affected = Interrupted("i-3", NoticeKind.REBALANCE, AT_S, AT_S)
+    hint = Interrupted("i-3", NoticeKind.REBALANCE, AT_S, AT_S)
 
     assert sweep.strays(Cluster(), snapshot(*TWO, cordoned)) == {Cordon("i-3", "1-a")}
     for owner in (
@@ -244,7 +244,7 @@ def test_a_cordon_is_a_stray_only_when_nothing_in_the_record_owns_it() -> None:
         Cluster(condemned=(Condemned("i-3", "1-a", "scale-down", AT_S),)),
     ):
         assert sweep.strays(owner, snapshot(*TWO, cordoned)) == frozenset()
-    hinted = worker("i-3", cordons=frozenset({affected.action_id, "1-old"}))
-    assert sweep.strays(Cluster(interrupted=(affected,)), snapshot(*TWO, hinted)) == {Cordon("i-3", "1-old")}
+    hinted = worker("i-3", cordons=frozenset({hint.action_id, "1-old"}))
+    assert sweep.strays(Cluster(interrupted=(hint,)), snapshot(*TWO, hinted)) == {Cordon("i-3", "1-old")}
     dead = worker("i-3", cordons=frozenset({"1-a"}), state=State.TERMINATED)
     assert sweep.strays(Cluster(), snapshot(*TWO, dead)) == frozenset()

@@ -18,7 +18,7 @@ def test_a_plan_has_a_name_and_each_target_once() -> None:
         ScaleUp("", 1, 1)
 
 
-def test_nothing_scales_up_and_scales_down_at_once() -> None:
+def test_no_record_holds_a_scale_up_and_a_scale_down_at_once() -> None:
     with pytest.raises(ValueError, match="scale"):
         Cluster(scale_up=ScaleUp("1-a", 1, 1), scale_down=ScaleDown("1-b", 1, (Target("i-1"),)))
 
@@ -41,7 +41,7 @@ def test_a_request_owes_what_it_may_still_bring_and_never_less_than_nothing() ->
     assert row(count=3, status=LaunchStatus.ABANDONED).owed == 0
 
 
-def test_on_its_way_is_what_is_owed_and_who_has_not_joined() -> None:
+def test_on_its_way_is_what_is_owed_and_what_has_not_joined() -> None:
     up = scaling_up(row(1, "i-7", "i-8", "i-9"), row(2, count=2), joined=("i-7",), lost=("i-8",)).scale_up
 
     assert up is not None

@@ -225,15 +225,15 @@ def test_load_that_comes_back_ends_a_scale_down_and_the_fleet_scales_up() -> Non
     assert told == ["drainSkipped", "failScaleDown", "decision", "beginScaleUp"]
 
 
-def test_pending_and_idle_are_stamped_when_they_begin_and_zero_means_not() -> None:
-    def stamps(cluster: Cluster) -> tuple[object, object]:
+def test_pending_and_idle_are_dated_when_they_begin_and_zero_means_not() -> None:
+    def timestamps(cluster: Cluster) -> tuple[object, object]:
         item = encode(cluster)
         return item["pendingSinceEpoch"], item["idleSinceEpoch"]
 
     cluster, _, _ = write(Cluster(), snapshot(*FLOOR, cpu=0.1))
-    assert stamps(cluster) == (0, int(NOW_S))
+    assert timestamps(cluster) == (0, int(NOW_S))
     cluster, _, item = write(cluster, snapshot(*FLOOR, pending=1), NOW_S + 10)
-    assert stamps(cluster) == (int(NOW_S) + 10, 0)
+    assert timestamps(cluster) == (int(NOW_S) + 10, 0)
     assert item["workerCount"] == 2
     cluster, _, _ = write(cluster, snapshot(*FLOOR), NOW_S + 20)
-    assert stamps(cluster) == (0, 0)
+    assert timestamps(cluster) == (0, 0)

@@ -1,4 +1,4 @@
-"""All concerns in one step: who comes first, who waits for whom, and that nobody starves."""
+"""All concerns in one step: which comes first, which waits for which, and that none starves."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -103,7 +103,7 @@ def test_an_effect_that_fails_again_and_again_holds_up_no_other() -> None:
     assert sum(isinstance(effect, Drain) for effect in due) == 2
 
 
-def test_below_the_floor_scale_up_does_not_wait_for_a_termination_that_is_not_confirmed() -> None:
+def test_below_the_floor_a_scale_up_does_not_wait_for_a_termination_that_is_not_confirmed() -> None:
     """H6, L-A4: condemned, and then another dies."""
     condemned = scaling_down(Target("i-3", Status.CONDEMNED))
     seen = snapshot(worker("i-1"), worker("i-2", state=State.TERMINATED), worker("i-3", cordoned=True))
@@ -163,7 +163,7 @@ def test_what_is_to_be_asked_for_elsewhere_is_not_asked_for_twice() -> None:
     assert cluster.scale_up.requested == 1
 
 
-def test_replacements_are_of_the_interrupted_ones_own_pool() -> None:
+def test_a_replacement_is_of_the_pool_of_the_interrupted_machine() -> None:
     """Where one pool has no place to scale up, the other's replacement is not counted for it."""
     pools = (SETTINGS.pools[0], Pool(name="gpu", instance_types=("g5.xlarge",)))
     seen = snapshot(
@@ -180,13 +180,13 @@ def test_replacements_are_of_the_interrupted_ones_own_pool() -> None:
 
     assert cluster.scale_up is not None
     assert [(each.pool, each.count) for each in cluster.scale_up.launches] == [("default", 1)]
-    assert {affected.instance_id: bool(affected.replacement) for affected in cluster.interrupted} == {
+    assert {each.instance_id: bool(each.replacement) for each in cluster.interrupted} == {
         "i-1": False,
         "i-2": True,
     }
 
 
-def test_hints_that_nobody_wants_are_dropped_and_written_nowhere() -> None:
+def test_hints_that_the_settings_ignore_are_dropped_and_written_nowhere() -> None:
     seen = snapshot(*TWO, notices=(notice("i-1", REBALANCE),))
 
     cluster, told, due = run(Cluster(), seen, rebalance_replaces=False)
@@ -207,7 +207,7 @@ def test_hints_that_nobody_wants_are_dropped_and_written_nowhere() -> None:
     ],
     ids=["gone", "interruption", "rebalance"],
 )
-def test_a_copy_that_comes_after_its_machine_was_expired_says_nothing_new(old: Notice) -> None:
+def test_a_copy_that_comes_after_its_notice_has_expired_says_nothing_new(old: Notice) -> None:
     """However long removed machines are remembered: else it is folded in and let go for ever."""
     cluster, told, due = run(Cluster(), snapshot(*TWO, notices=(old,)), remember_s=5_000)
 
@@ -217,9 +217,9 @@ def test_a_copy_that_comes_after_its_machine_was_expired_says_nothing_new(old: N
 
 def hinted(*left: Worker, zone: str = "a", **settings: Any) -> list[str]:
     """What becomes of a hint whose node is replaced and drained, with these beside it."""
-    affected = Interrupted("i-1", REBALANCE, AT_S, AT_S, READY, drained=True)
-    closed = worker("i-1", zone, cordons=frozenset({affected.action_id}), cordoned=True)
-    _, told, _ = run(Cluster(interrupted=(affected,)), snapshot(closed, *left), **settings)
+    hint = Interrupted("i-1", REBALANCE, AT_S, AT_S, READY, drained=True)
+    closed = worker("i-1", zone, cordons=frozenset({hint.action_id}), cordoned=True)
+    _, told, _ = run(Cluster(interrupted=(hint,)), snapshot(closed, *left), **settings)
     return kinds(told)
 
 
@@ -230,12 +230,12 @@ def test_a_hint_ends_its_machine_only_where_the_floors_and_the_zones_hold_withou
 
 
 def test_a_hint_does_not_take_its_pool_below_the_floor() -> None:
-    affected = Interrupted("i-1", REBALANCE, AT_S, AT_S, READY, drained=True)
+    hint = Interrupted("i-1", REBALANCE, AT_S, AT_S, READY, drained=True)
     others = [worker(f"i-{n}") for n in (2, 3)]
     of_pool = replace(worker("i-1"), instance=replace(worker("i-1").instance, pool="gpu"))
 
     kept = interruption.end(
-        Cluster(interrupted=(affected,)),
+        Cluster(interrupted=(hint,)),
         snapshot(of_pool, *others),
         replace(SETTINGS, pools=(*SETTINGS.pools, Pool(name="gpu", min_workers=1))),
         NOW_S,
@@ -245,10 +245,10 @@ def test_a_hint_does_not_take_its_pool_below_the_floor() -> None:
 
 
 def test_two_hints_are_considered_together() -> None:
-    interrupts = tuple(Interrupted(i, REBALANCE, AT_S, AT_S, READY, drained=True) for i in ("i-1", "i-2"))
+    hints = tuple(Interrupted(i, REBALANCE, AT_S, AT_S, READY, drained=True) for i in ("i-1", "i-2"))
     seen = snapshot(worker("i-1"), worker("i-2"), worker("i-3"))
 
-    _, told, _ = run(Cluster(interrupted=interrupts), seen)
+    _, told, _ = run(Cluster(interrupted=hints), seen)
 
     assert "terminating" not in kinds(told), "one would be left of two"
 
@@ -293,8 +293,8 @@ def test_what_looks_forgotten_is_removed_a_few_at_a_time() -> None:
     assert len(cluster.condemned) == SETTINGS.sweep_batch
 
 
-def test_a_node_that_nobody_opened_while_it_was_remembered_is_adopted_anew() -> None:
-    """Whoever adopted it died, and nothing else is written for a long time."""
+def test_a_node_that_was_not_opened_while_it_was_remembered_is_adopted_anew() -> None:
+    """The tick that adopted it died, and nothing else is written for a long time."""
     stale = Cluster(recent=(Recent("i-3", "default", "a", AT_S - 900),), pending_since_s=AT_S)
 
     cluster, told, due = run(stale, snapshot(*TWO, worker("i-3", joining=True), pending=1))
@@ -320,7 +320,7 @@ def test_every_write_drops_what_need_not_be_remembered_any_longer() -> None:
     assert [each.action_id for each in kept.spent] == ["b"]
 
 
-def test_somebody_who_pauses_stops_what_would_begin_and_nothing_that_repairs() -> None:
+def test_a_pause_stops_what_would_begin_and_nothing_that_repairs() -> None:
     paused = Cluster(paused_until_s=AT_S + 100, pending_since_s=AT_S - 500, idle_since_s=AT_S - 900)
 
     _, told, _ = run(paused, snapshot(*TWO, pending=3))
@@ -331,7 +331,7 @@ def test_somebody_who_pauses_stops_what_would_begin_and_nothing_that_repairs() -
     assert kinds(told) == ["interrupted", "beginScaleUp"]
 
 
-def test_who_only_observes_writes_what_would_be_done_and_touches_nothing() -> None:
+def test_a_tick_that_observes_writes_what_would_be_done_and_touches_nothing() -> None:
     waited = Cluster(pending_since_s=AT_S - 500)
 
     cluster, _, due = run(waited, snapshot(*TWO, pending=3), observe=True)
@@ -355,21 +355,21 @@ def test_a_template_that_cannot_be_made_is_tried_again_and_blocks_no_drain() -> 
 
 def test_news_of_a_drain_belong_to_the_action_that_asked_for_it() -> None:
     """H7: a target of a scale-down that the cloud takes back has two drains, each with an owner."""
-    affected = Interrupted("i-3", INTERRUPTION, AT_S, AT_S + 120, UNNEEDED)
-    cluster = replace(scaling_down(Target("i-3")), interrupted=(affected,))
+    taken = Interrupted("i-3", INTERRUPTION, AT_S, AT_S + 120, UNNEEDED)
+    cluster = replace(scaling_down(Target("i-3")), interrupted=(taken,))
     settle = workflow(SETTINGS).settle
 
     assert settle(cluster, Drain("i-3", "1-a"), Happened(Drained()), NOW_S) is None
-    noted = settle(cluster, Drain("i-3", affected.action_id, AT_S + 120), Happened(Drained()), NOW_S)
+    noted = settle(cluster, Drain("i-3", taken.action_id, AT_S + 120), Happened(Drained()), NOW_S)
     assert noted is not None
     assert noted.value.interrupted[0].drained
     assert noted.value.scale_down == cluster.scale_down
 
 
-def test_a_interrupted_target_is_not_condemned_by_us() -> None:
+def test_an_interrupted_target_is_not_condemned_by_us() -> None:
     """The cloud ends it: condemning it too would count one machine twice."""
-    affected = Interrupted("i-3", INTERRUPTION, AT_S, AT_S + 120, UNNEEDED)
-    cluster = replace(scaling_down(Target("i-3", Status.DRAINED)), interrupted=(affected,))
+    taken = Interrupted("i-3", INTERRUPTION, AT_S, AT_S + 120, UNNEEDED)
+    cluster = replace(scaling_down(Target("i-3", Status.DRAINED)), interrupted=(taken,))
 
     after, told, _ = run(cluster, snapshot(*TWO, worker("i-3"), worker("i-4"), cpu=0.1))
 

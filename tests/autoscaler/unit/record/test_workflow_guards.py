@@ -35,19 +35,19 @@ SPENT = (Spent("0-a", AT_S - 10, SETTINGS.launch_budget),)
 
 
 def planned(*workers: Worker, cluster: Cluster = IDLE, **said: Any) -> list[str]:
-    """Who leaves an idle fleet."""
+    """The nodes that leave an idle fleet."""
     settings = said.pop("settings", {})
     after, _, _ = run(cluster, snapshot(*workers, cpu=0.1, **said), **settings)
     return [target.instance_id for target in after.scale_down.targets] if after.scale_down else []
 
 
-def test_who_must_stay_is_not_planned_to_leave() -> None:
+def test_a_node_that_must_stay_is_not_planned_to_leave() -> None:
     assert planned(*THREE) == ["i-1"]
     assert planned(*THREE, must_stay=lambda i: "a pod" if i == "i-1" else "") == ["i-3"]
     assert planned(*THREE, must_stay=lambda i: "a pod") == []
 
 
-def test_nobody_leaves_whose_pods_fit_nowhere_else_and_the_leaving_offer_no_room() -> None:
+def test_no_node_leaves_whose_pods_fit_nowhere_else_and_the_leaving_offer_no_room() -> None:
     asked: list[tuple[frozenset[str], frozenset[str]]] = []
 
     def fits(leaving: frozenset[str], closed: frozenset[str]) -> str:
@@ -71,7 +71,7 @@ def test_a_pool_at_its_floor_keeps_its_nodes() -> None:
     assert planned(gpu, worker("i-2"), worker("i-3"), settings={"pools": pools}) == ["i-2"]
 
 
-def test_a_scale_down_that_runs_asks_nobody_again_who_must_stay() -> None:
+def test_a_scale_down_that_runs_does_not_ask_again_which_nodes_must_stay() -> None:
     """The drain itself finds out, on what is there then."""
 
     def must_stay(instance_id: str) -> str:
@@ -80,10 +80,10 @@ def test_a_scale_down_that_runs_asks_nobody_again_who_must_stay() -> None:
     _, _, due = run(scaling_down(Target("i-3")), snapshot(*THREE, cpu=0.1, must_stay=must_stay))
     assert [effect for effect in due if isinstance(effect, Drain)] == [Drain("i-3", "1-a")]
     cluster, _, _ = run(Cluster(), snapshot(*THREE, must_stay=must_stay))
-    assert cluster.scale_down is None, "nor is anybody considered before it matters"
+    assert cluster.scale_down is None, "nor is a node considered before it matters"
 
 
-def test_an_idle_fleet_that_nobody_may_leave_says_so() -> None:
+def test_an_idle_fleet_that_no_node_may_leave_says_so() -> None:
     cluster, told, _ = run(IDLE, snapshot(*THREE, cpu=0.1, must_stay=lambda i: "a pod"))
 
     assert (kinds(told), cluster.hold_reason) == ([], "idle: no worker may leave now")
@@ -144,7 +144,7 @@ def test_only_new_requests_replace_the_interrupted_in_an_open_scale_up() -> None
     after, told, _ = run(cluster, seen)
 
     assert kinds(told)[:3] == ["interrupted", "interrupted", "extendScaleUp"]
-    assert sum(bool(affected.replacement) for affected in after.interrupted) == 1
+    assert sum(bool(each.replacement) for each in after.interrupted) == 1
 
 
 def test_a_replacement_waits_for_the_back_off_and_for_its_template() -> None:
@@ -181,7 +181,7 @@ def test_a_stray_cordon_is_lifted_beside_everything_else() -> None:
     ],
     ids=["one", "two", "interrupted"],
 )
-def test_who_waits_says_for_what_and_looks_again_soon(cluster: Cluster, why: str) -> None:
+def test_a_tick_that_waits_says_for_what_and_looks_again_soon(cluster: Cluster, why: str) -> None:
     fresh = [booting(i, launched_s=AT_S) for i in ("i-8", "i-9")]
     coming = fresh if cluster.scale_up else [worker("i-3"), worker("i-4")]
     seen = snapshot(*TWO, *coming)

@@ -122,7 +122,7 @@ def test_the_twelve_blockers_are_each_named_with_node_pod_reason_and_what_lifts_
 
 
 def test_what_is_said_is_what_removing_nodes_goes_by() -> None:
-    """Who has a reason of its own here is exactly who `must_stay` there."""
+    """The nodes with a reason of their own here are exactly those that `must_stay` there."""
     look, _ = twelve()
     look = replace(look, settings=ROOMY)
     snapshot = build(look)
@@ -159,7 +159,7 @@ def test_floors_of_the_fleet_and_of_the_pool() -> None:
     assert blocker.reason == "pool default has 2 workers in service, and its min_workers is 2"
 
 
-def test_floors_count_who_is_in_service_and_stays() -> None:
+def test_floors_count_workers_that_are_in_service_and_stay() -> None:
     nodes = [node("n-1"), node("n-2"), node("n-3", ready=False), node("n-4", joining=True)]
     look = listings(*nodes, settings=settings(min_workers=2))
 
@@ -189,7 +189,7 @@ def test_floors_count_who_is_in_service_and_stays() -> None:
         (Cluster(gone=(Tombstone("i-1", 9_900),)), "it was removed, and is listed for a little longer"),
     ],
 )
-def test_who_leaves_already_is_said_to(record: Cluster, why: str) -> None:
+def test_a_node_that_leaves_already_is_said_to(record: Cluster, why: str) -> None:
     look = two_nodes(pod(node="n-1", owner=""))
 
     assert [(b.rule, b.reason) for b in verdict(look, "n-1", record).blockers] == [(Rule.LEAVING, why)]
@@ -249,7 +249,7 @@ def test_machines_without_a_node_and_nodes_without_a_machine_are_told_of() -> No
 # Pods
 
 
-def test_every_kind_of_waiting_pod_is_told_who_would_take_it() -> None:
+def test_every_kind_of_waiting_pod_is_told_which_node_would_take_it() -> None:
     pods = [
         *(pending(f"web-{n}", cpu="900m") for n in range(5)),
         pending("giant", cpu="9"),

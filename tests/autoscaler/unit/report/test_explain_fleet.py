@@ -157,7 +157,7 @@ def test_a_pool_without_a_known_subnet_is_named() -> None:
     assert (condition.holds, condition.says) == (False, "no known subnet: pool default")
 
 
-def test_a_fleet_from_which_nobody_may_leave_holds() -> None:
+def test_a_fleet_from_which_no_node_may_leave_holds() -> None:
     kept = idle(pods=[pod(node=f"n-{n}", owner="") for n in (1, 2, 3)])
     fleet = told(kept, IDLE_LONG).fleet
 
@@ -165,7 +165,7 @@ def test_a_fleet_from_which_nobody_may_leave_holds() -> None:
 
 
 @pytest.mark.parametrize(("usd_per_hour_max", "holds_now"), [(0.0, None), (0.01, False), (100.0, True)])
-def test_a_ceiling_on_the_cost_is_a_bar_to_scale_up(usd_per_hour_max: float, holds_now: bool | None) -> None:
+def test_a_ceiling_on_the_cost_bars_a_scale_up(usd_per_hour_max: float, holds_now: bool | None) -> None:
     look = idle()
     usd = {Offering(each.zone, each.market, each.instance_type): 0.02 for each in look.instances}
     look = replace(look, prices=Prices(usd))

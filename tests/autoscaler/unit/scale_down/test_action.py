@@ -159,7 +159,7 @@ def test_an_action_without_anything_open_is_completed_and_cools_down() -> None:
     assert done.events[0].kind == "completeScaleDown"
 
 
-def test_an_action_in_which_nobody_left_has_failed_and_does_not_cool_down() -> None:
+def test_an_action_in_which_no_node_left_has_failed_and_does_not_cool_down() -> None:
     failed = written(step(action(Status.SKIPPED), seen()))
 
     assert failed.value.last_scale_s == 0

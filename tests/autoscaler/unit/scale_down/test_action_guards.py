@@ -101,7 +101,7 @@ def news(cluster: Cluster, answer: object, now_s: float = NOW) -> Write[Cluster]
     ],
     ids=["gone", "terminating", "hinted"],
 )
-def test_who_leaves_anyway_is_neither_planned_nor_counted(leaving: Cluster) -> None:
+def test_a_node_that_leaves_anyway_is_neither_planned_nor_counted(leaving: Cluster) -> None:
     assert planned(Cluster(), seen("aaaa")) == ["i-1", "i-2"]
     assert planned(leaving, seen("aaaa")) == ["i-1"], "three are left, and two must stay"
     assert planned(leaving, seen("aaa")) == ["i-1"]
@@ -112,7 +112,7 @@ def test_a_pool_is_not_planned_below_its_floor() -> None:
     assert planned(Cluster(), seen("aaaa", pools="gddd"), with_floors(g=1)) == ["i-2", "i-3"]
 
 
-def test_who_must_stay_is_not_planned() -> None:
+def test_a_node_that_must_stay_is_not_planned() -> None:
     def but(*free: str) -> Snapshot:
         return seen("aaaa", must_stay=lambda instance_id: "" if instance_id in free else "a pod")
 
@@ -156,7 +156,7 @@ def test_a_drained_target_that_is_not_listed_may_go_if_the_others_are_enough() -
     assert statuses(step(action(DRAINED), without)) == [CONDEMNED]
 
 
-def test_who_left_in_this_action_does_not_count_though_a_listing_shows_it() -> None:
+def test_a_node_that_left_in_this_action_does_not_count_though_a_listing_shows_it() -> None:
     for left in (GONE, CONDEMNED):
         forgotten = action(DRAINED, left, condemned=())
         assert statuses(step(forgotten, seen("aaa"))) == [KEPT, left]
@@ -187,7 +187,7 @@ def test_a_node_is_not_drained_while_pods_are_left() -> None:
     assert blocked.events[0].reason == "a pod"
 
 
-def test_a_drain_that_nobody_hears_of_is_given_up_by_the_clock() -> None:
+def test_a_drain_without_news_is_given_up_by_the_clock() -> None:
     cluster = action(CONDEMNED, PLANNED, started_s=9_000)
     last_s = 9_000 + SETTINGS.drain_timeout_s + DRAIN_SLACK_S
 
@@ -203,7 +203,7 @@ def test_a_stuck_action_is_given_up_after_its_time_and_not_before() -> None:
     assert statuses(step(cluster, seen(), last_s + 1)) == [KEPT]
 
 
-def test_who_is_kept_is_skipped_from_now_on_and_once() -> None:
+def test_a_node_that_is_kept_is_skipped_from_now_on_and_once() -> None:
     before = (Skip("i-1", "before", 10_001), Skip("i-8", "still", 10_001), Skip("i-9", "over", 10_000))
 
     given_up = give_up(action(PLANNED, skipped=before), "too late", SETTINGS, NOW)
@@ -240,7 +240,7 @@ def test_an_action_ends_only_when_nothing_of_it_can_still_be_kept() -> None:
             end(action(status), NOW)
 
 
-def test_an_action_that_ends_lets_the_lock_go_and_counts_who_is_left() -> None:
+def test_an_action_that_ends_releases_the_lock_and_counts_what_is_left() -> None:
     cluster = action(GONE, CONDEMNED, KEPT, lock=Lock("me", NOW + 99), worker_count=5)
 
     ended = end(cluster, NOW).value

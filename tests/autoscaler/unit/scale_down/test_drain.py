@@ -178,7 +178,7 @@ def test_a_pod_that_is_not_ready_may_go_while_enough_others_are_healthy() -> Non
     assert rules_of(on(), budgets=(enough,)) == [Rule.BUDGET], "a ready one may not"
 
 
-def test_a_budget_that_needs_nobody_healthy_lets_nobody_go_for_being_unready() -> None:
+def test_a_budget_that_needs_no_healthy_pod_lets_none_go_for_being_unready() -> None:
     """Kubernetes reads such a budget as one that it has not counted yet."""
     unready = {"conditions": [{"type": "Ready", "status": "False"}]}
 
@@ -206,7 +206,7 @@ def test_a_budget_that_needs_nobody_healthy_lets_nobody_go_for_being_unready() -
         ),
     ],
 )
-def test_healthy_is_who_runs_and_does_not_say_that_it_is_not_ready(here: Pod, healthy: bool) -> None:
+def test_a_healthy_pod_runs_and_does_not_say_that_it_is_not_ready(here: Pod, healthy: bool) -> None:
     assert is_healthy(here) is healthy
 
 

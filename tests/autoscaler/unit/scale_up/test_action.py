@@ -228,8 +228,8 @@ def test_attempts_come_to_an_end() -> None:
     assert kinds(proceed(last, snapshot(*TWO))) == ["launchAbandoned"]
 
 
-def test_a_request_whose_answer_nobody_noted_is_repeated_however_late_that_is() -> None:
-    """The answer was lost, and nobody came for an hour: the token still tells what was launched."""
+def test_a_request_whose_answer_was_not_noted_is_repeated_however_late_that_is() -> None:
+    """The answer was lost, and no tick came for an hour: the token still tells what was launched."""
     extended = written(proceed(scaling_up(row()), snapshot(*TWO), NOW_S + 3_600))
 
     assert kinds(extended) == ["joinExtended"]
@@ -238,7 +238,7 @@ def test_a_request_whose_answer_nobody_noted_is_repeated_however_late_that_is() 
     assert again.token(ACTION) == row().token(ACTION)
 
 
-def test_a_request_that_nobody_answers_is_let_go_after_a_second_join_timeout() -> None:
+def test_a_request_that_is_never_answered_is_let_go_after_a_second_join_timeout() -> None:
     abandoned = written(proceed(scaling_up(row(extended=True)), snapshot(*TWO), NOW_S + 601))
 
     assert kinds(abandoned) == ["launchAbandoned"]
@@ -254,7 +254,7 @@ def test_a_node_is_admitted_when_it_is_ready_and_counts_when_it_is_open() -> Non
     assert kinds(proceed(cluster, snapshot(*TWO, worker("i-9")))) == ["joined"]
 
 
-def test_nobody_is_admitted_who_is_leaving() -> None:
+def test_no_node_is_admitted_that_is_leaving() -> None:
     ready = snapshot(*TWO, worker("i-9", joining=True))
     interrupted = Interrupted("i-9", NoticeKind.INTERRUPTION, AT_S, AT_S + 120, "a")
 
@@ -281,7 +281,7 @@ def test_what_did_not_join_in_time_is_condemned_with_its_action() -> None:
     assert failed.value.is_condemned("i-9"), "it outlives its action"
 
 
-def test_a_node_that_was_opened_has_joined_though_it_is_not_ready_when_somebody_looks() -> None:
+def test_a_node_that_was_opened_has_joined_though_it_is_not_ready_at_the_next_look() -> None:
     """Pods may run there: to condemn it as late would end them undrained."""
     opened = snapshot(*TWO, worker("i-9", ready=False))
 
@@ -292,7 +292,7 @@ def test_a_node_that_was_opened_has_joined_though_it_is_not_ready_when_somebody_
     assert (late.value.scale_up.joined, late.value.condemned) == (("i-9",), ())
 
 
-def test_a_node_that_was_ready_before_anybody_looked_is_opened_however_late_that_is() -> None:
+def test_a_node_that_was_ready_before_the_first_look_is_opened_however_late_that_is() -> None:
     waits = snapshot(*TWO, worker("i-9", joining=True))
 
     extended = written(proceed(scaling_up(row(1, "i-9")), waits, NOW_S + 3_600))

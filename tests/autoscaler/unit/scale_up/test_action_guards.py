@@ -55,7 +55,7 @@ def test_the_needs_of_one_scale_up_share_the_hour_and_no_token() -> None:
     assert write.events[0].numbers == {"requested": 4, "workers": 2}
 
 
-def test_a_template_that_nobody_described_yet_is_prepared_all_the_same() -> None:
+def test_a_template_that_is_not_described_yet_is_prepared_all_the_same() -> None:
     assert begin(Need("default", 1), seen=snapshot(*TWO, templates={}, digests={})) == Do(
         (PrepareTemplate("default", ""),)
     )
@@ -72,11 +72,11 @@ def test_a_template_that_nobody_described_yet_is_prepared_all_the_same() -> None
     ],
     ids=["ready", "dying", "not ready", "open", "no node"],
 )
-def test_only_a_ready_node_that_nobody_opened_is_given_more_time(here: Any, kind: str) -> None:
+def test_only_a_ready_node_that_was_not_opened_is_given_more_time(here: Any, kind: str) -> None:
     assert kinds(proceed(scaling_up(row(1, "i-9")), snapshot(*TWO, here), LATE_S)) == [kind]
 
 
-def test_who_is_leaving_is_given_no_more_time() -> None:
+def test_a_node_that_is_leaving_is_given_no_more_time() -> None:
     interrupted = Interrupted("i-9", NoticeKind.INTERRUPTION, AT_S, AT_S + 120, "a")
     cluster = replace(scaling_up(row(1, "i-9")), interrupted=(interrupted,))
 
@@ -116,7 +116,7 @@ def test_each_machine_has_the_time_of_its_own_request() -> None:
     assert proceed(scaling_up(old, row(2, "i-9"), joined=("i-8",)), snapshot(*TWO, booting("i-9"))) is None
 
 
-def test_a_request_without_a_stamp_counts_from_the_beginning_of_its_scale_up() -> None:
+def test_a_request_without_a_timestamp_counts_from_the_beginning_of_its_scale_up() -> None:
     assert proceed(scaling_up(row(1, "i-9", at_s=0)), snapshot(*TWO, booting("i-9"))) is None
 
 
@@ -181,7 +181,7 @@ def test_a_request_is_let_go_when_there_is_nowhere_else() -> None:
     assert "no capacity to be had" in rows_of(abandoned)[0].reason
 
 
-def test_an_end_lets_the_lock_go_counts_failures_and_keeps_its_words_short() -> None:
+def test_an_end_releases_the_lock_counts_failures_and_keeps_its_words_short() -> None:
     rows = (row(1, status=ABANDONED, reason="x" * 400), row(2, status=ABANDONED, reason="y" * 400))
     cluster = replace(scaling_up(*rows), lock=Lock("me", NOW_S + 99), failures=2)
 
@@ -200,18 +200,18 @@ def test_more_than_was_asked_for_is_no_failure() -> None:
 
 
 def test_the_first_replacements_are_ready_and_for_the_others_it_is_decided_anew() -> None:
-    interrupts = (
+    notices = (
         Interrupted("i-11", NoticeKind.INTERRUPTION, AT_S, AT_S + 120, ACTION),
         Interrupted("i-12", NoticeKind.INTERRUPTION, AT_S, AT_S + 120, ACTION),
         Interrupted("i-13", NoticeKind.REBALANCE, AT_S, AT_S, ACTION),
         Interrupted("i-14", NoticeKind.REBALANCE, AT_S, AT_S, "another"),
     )
     rows = (row(1, "i-9"), row(2, status=ABANDONED, count=2))
-    cluster = replace(scaling_up(*rows, joined=("i-9",)), interrupted=interrupts)
+    cluster = replace(scaling_up(*rows, joined=("i-9",)), interrupted=notices)
 
     ended = written(proceed(cluster, snapshot(*TWO, worker("i-9"))))
 
-    assert [(affected.instance_id, affected.replacement) for affected in ended.value.interrupted] == [
+    assert [(each.instance_id, each.replacement) for each in ended.value.interrupted] == [
         ("i-11", READY),
         ("i-12", ""),
         ("i-14", "another"),
@@ -223,19 +223,19 @@ def test_the_first_replacements_are_ready_and_for_the_others_it_is_decided_anew(
 
 
 def test_hundreds_of_hints_without_a_replacement_are_let_go_in_commits_that_fit() -> None:
-    interrupts = tuple(
+    notices = tuple(
         Interrupted(f"i-{n}", NoticeKind.REBALANCE, AT_S, AT_S, ACTION) for n in range(100, 110 + EVENTS_MAX)
     )
     failed = written(
         proceed(
-            replace(scaling_up(row(status=ABANDONED, count=len(interrupts))), interrupted=interrupts),
+            replace(scaling_up(row(status=ABANDONED, count=len(notices))), interrupted=notices),
             snapshot(*TWO),
         )
     )
 
     assert len(failed.events) == EVENTS_MAX
-    assert {affected.replacement for affected in failed.value.interrupted} == {""}
-    assert len(failed.value.interrupted) == len(interrupts) - (EVENTS_MAX - 1), "each that is let go is told"
+    assert {each.replacement for each in failed.value.interrupted} == {""}
+    assert len(failed.value.interrupted) == len(notices) - (EVENTS_MAX - 1), "each that is let go is told"
 
 
 def test_an_answer_belongs_to_the_request_that_asked() -> None:

@@ -43,7 +43,7 @@ def test_the_emptiest_zone_comes_first_and_what_is_asked_for_counts() -> None:
 
 
 @pytest.mark.parametrize("kind", [NoticeKind.REBALANCE, NoticeKind.INTERRUPTION])
-def test_who_may_be_taken_back_does_not_fill_a_zone(kind: NoticeKind) -> None:
+def test_a_machine_that_may_be_taken_back_does_not_fill_a_zone(kind: NoticeKind) -> None:
     interrupted = Cluster(interrupted=(Interrupted("i-1", kind, AT_S, AT_S + 120),))
 
     fleet = (worker("i-1", "a"), worker("i-2", "a"), worker("i-3", "b"), worker("i-4", "b"))

@@ -1,4 +1,4 @@
-"""Who leaves: the oldest out of the fullest zone, never the last of a zone."""
+"""Which node leaves: the oldest out of the fullest zone, never the last of a zone."""
 
 from collections import Counter
 
@@ -44,7 +44,7 @@ def test_a_single_zone_may_be_emptied_down_to_what_is_asked() -> None:
 
 
 @given(WORKERS, st.integers(1, 12), st.sets(st.integers(0, 11)))
-def test_no_choice_empties_a_zone_or_takes_who_may_not_leave(
+def test_no_choice_empties_a_zone_or_takes_a_node_that_may_not_leave(
     workers: list[Worker], count: int, kept: set[int]
 ) -> None:
     may_leave = {f"i-{n}" for n in range(len(workers)) if n not in kept}

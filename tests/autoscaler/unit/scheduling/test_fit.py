@@ -88,7 +88,7 @@ def test_amounts_add_subtract_and_compare() -> None:
     assert not two.within(one)
     assert one.times_within(two, 100) == 4
     assert one.times_within(two, 2) == 2
-    assert Amount(pods=1).times_within(Amount(-5, -5, 3), 9) == 3, "who asks for nothing fits a full node"
+    assert Amount(pods=1).times_within(Amount(-5, -5, 3), 9) == 3, "nothing asked for fits a full node"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_one_term_is_enough_and_all_of_a_term_must_hold(terms: list[dict[str, An
     assert (refusal(affine(*terms), room()) == "") == matches
 
 
-def test_what_is_only_preferred_keeps_nobody_off() -> None:
+def test_what_is_only_preferred_keeps_no_pod_off() -> None:
     preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
     affinity = {"nodeAffinity": preferred, "podAffinity": {}, "podAntiAffinity": preferred}
 
@@ -285,7 +285,7 @@ def test_spread_that_may_be_broken_is_no_doubt() -> None:
         ({"resourceClaims": [{"name": "gpu"}]}, "resource claims"),
     ],
 )
-def test_no_node_of_ours_helps_what_is_out_of_our_hands(spec: dict[str, Any], why: str) -> None:
+def test_no_node_of_ours_helps_what_waits_for_something_else(spec: dict[str, Any], why: str) -> None:
     assert why in refusal(pod(spec=spec), room(new=True))
     assert why in refusal(pod(spec=spec), room())
 

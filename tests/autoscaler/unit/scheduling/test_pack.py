@@ -195,7 +195,7 @@ def test_pods_with_other_doubts_share_nodes() -> None:
 
 @pytest.mark.parametrize(("spec", "doubt"), DOUBTFUL)
 def test_no_second_node_is_asked_for_while_one_like_it_stands_empty(spec: dict[str, Any], doubt: str) -> None:
-    """Else a pod that no node will ever take, for an unknown reason, scales the fleet up to its limit."""
+    """Else a pod that no node takes, for an unknown reason, would scale the fleet up to its limit."""
     here = some(3, spec=spec)
     idle = tuple(room(f"n-{zone}", zone=zone, empty=True) for zone in "abc")
 
@@ -208,7 +208,7 @@ def test_no_second_node_is_asked_for_while_one_like_it_stands_empty(spec: dict[s
 
 
 def test_a_doubtful_pod_is_tried_in_each_zone_once() -> None:
-    """A volume may be tied to a zone that nobody here sees."""
+    """A volume may be tied to a zone that is not seen here."""
     idle = [room(f"n-{zone}", zone=zone, empty=True) for zone in "abc"]
 
     assert needs(pending(spec=CLAIM)) == [("default", 1, "")]

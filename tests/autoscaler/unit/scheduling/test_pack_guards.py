@@ -1,4 +1,4 @@
-"""What may not share a node, and who is placed first, guard by guard."""
+"""What may not share a node, and which pods are placed first, guard by guard."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_a_free_port_is_no_room_for_a_pod() -> None:
     assert needs(greedy, rooms=(room("n-1", 900),)) == []
 
 
-def test_pods_that_stand_apart_share_no_new_node_whoever_came_between() -> None:
+def test_pods_that_stand_apart_share_no_new_node_whatever_pod_came_between() -> None:
     first = some(1, "first", cpu="900m", spec=APART)
     between = some(1, "between", cpu="500m")
     second = some(1, "second", cpu="100m", spec=APART)
@@ -65,7 +65,7 @@ def test_the_largest_are_those_whose_share_of_either_is_large() -> None:
     assert [group.example.metadata.name for group in ordered] == ["both", "memory", "cpu", "small"]
 
 
-def test_who_asks_for_nothing_finds_room_where_too_much_was_promised() -> None:
+def test_a_pod_that_asks_for_nothing_finds_room_where_too_much_was_promised() -> None:
     overdrawn = Amount(-100, -100, 1)
 
     assert shortage(Amount(0, 0, 1), overdrawn) == ""
@@ -104,7 +104,7 @@ def test_only_one_whole_number_can_be_compared_with() -> None:
         assert meets(Requirement("cpus", "Gt", values), {"cpus": "8"}) is met
 
 
-def test_a_toleration_that_nobody_knows_how_to_read_tolerates_nothing() -> None:
+def test_a_toleration_of_an_unknown_operator_tolerates_nothing() -> None:
     taint = Taint("team", "shop", "NoSchedule")
 
     assert tolerates(Toleration(key="team", value="shop"), taint)

@@ -133,9 +133,9 @@ def test_labels_are_expected_only_where_no_node_of_the_pool_belies_them() -> Non
     assert (alone[ZONE], alone[REGION], alone[INSTANCE_TYPE]) == ("a", "eu-1", "t3.medium")
     belied = offered(known=[honest, silent], region="eu-1").labels
     assert not {ZONE, REGION, INSTANCE_TYPE} & belied.keys()
-    nobody = offered(region="eu-1").labels
-    assert (nobody[ZONE], nobody[REGION]) == ("a", "eu-1")
-    assert INSTANCE_TYPE not in nobody, "believed only once seen"
+    unseen = offered(region="eu-1").labels
+    assert (unseen[ZONE], unseen[REGION]) == ("a", "eu-1")
+    assert INSTANCE_TYPE not in unseen, "believed only once seen"
     two_types = offered("t3.medium", "t3.large", known=[honest], region="eu-1").labels
     assert INSTANCE_TYPE not in two_types, "it may be the other"
     assert ZONE not in offered(zones=()).labels
@@ -196,7 +196,7 @@ def test_only_nodes_in_service_teach_what_a_new_one_offers() -> None:
     assert [one.node.metadata.name for one in seen] == ["n-3"]
 
 
-def test_who_comes_is_a_machine_that_lives_and_has_not_joined_each_in_its_zone() -> None:
+def test_what_comes_is_a_machine_that_lives_and_has_not_joined_each_in_its_zone() -> None:
     nodes = [node("n-1", zone="b", joining=True), node("n-2")]
     machines = [
         instance("i-2"),

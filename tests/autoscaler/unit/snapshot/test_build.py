@@ -118,10 +118,10 @@ def test_places_are_the_subnets_of_the_pools_whose_zone_is_known() -> None:
     assert snapshot.places == (Place("default", "a", "subnet-a"), Place("gpu", "b", "subnet-b"))
 
 
-# Who may leave
+# Nodes that may leave
 
 
-def test_whoever_nothing_keeps_may_leave() -> None:
+def test_a_node_that_nothing_keeps_may_leave() -> None:
     snapshot = build(listings(node("n-1"), node("n-2"), pods=[pod(node="n-1"), daemon(node="n-1")]))
 
     assert snapshot.must_stay("i-1") == ""
@@ -155,7 +155,7 @@ def test_the_first_reason_to_stay_is_given(
     assert bool(snapshot.must_stay("i-1")) == bool(why)
 
 
-def test_who_is_not_listed_stays() -> None:
+def test_a_machine_that_is_not_listed_stays() -> None:
     assert build(listings()).must_stay("i-404").startswith("not launched by Holdfast")
 
 
@@ -169,12 +169,12 @@ def test_budgets_are_asked() -> None:
 def test_pods_of_several_leaving_nodes_must_fit_together_and_not_on_closed_ones() -> None:
     nodes = [node(f"n-{n}") for n in range(1, 5)]
     snapshot = build(listings(*nodes, pods=[pod(f"web-{n}", node=f"n-{n}", cpu="1100m") for n in (1, 2)]))
-    nobody: frozenset[str] = frozenset()
+    none: frozenset[str] = frozenset()
 
-    assert snapshot.fits_without(frozenset({"i-1", "i-2"}), nobody) == ""
+    assert snapshot.fits_without(frozenset({"i-1", "i-2"}), none) == ""
     assert snapshot.fits_without(frozenset({"i-1"}), frozenset({"i-3", "i-4"})) != ""
-    assert snapshot.fits_without(frozenset({"i-1", "i-2", "i-3"}), nobody) != ""
-    assert snapshot.fits_without(frozenset({"i-404"}), nobody) == ""
+    assert snapshot.fits_without(frozenset({"i-1", "i-2", "i-3"}), none) != ""
+    assert snapshot.fits_without(frozenset({"i-404"}), none) == ""
 
 
 def test_nodes_that_are_still_to_come_are_no_place_for_pods_that_leave() -> None:
@@ -222,7 +222,7 @@ def test_many_broken_nodes_at_once_are_a_trouble(ready: int, broken: int, joinin
     )
 
 
-def test_a_look_with_nothing_to_do_weighs_nothing() -> None:
+def test_a_look_with_nothing_to_do_simulates_nothing() -> None:
     """A pod that cannot be considered is met by no question: there is none."""
     unweighable = pod(node="n-1", requests={"cpu": "much"})
 
@@ -242,7 +242,7 @@ def test_what_was_looked_at_is_handed_on() -> None:
     assert (snapshot.notices, snapshot.digests) == (waiting, {"default": "d"})
 
 
-def test_a_node_that_names_no_machine_is_nobodys_ghost() -> None:
+def test_a_node_that_names_no_machine_is_no_ghost() -> None:
     unnamed = node("n-1", instance_id="-", labels={POOL_LABEL: "default"})
 
     assert build(listings(unnamed, instances=[])).ghosts == ()

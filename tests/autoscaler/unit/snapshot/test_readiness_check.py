@@ -1,4 +1,4 @@
-"""A new node may have to be called Ready by a second readiness check before it has joined."""
+"""A second source may have to call a new node Ready before it has joined."""
 
 from pathlib import Path
 
@@ -38,16 +38,14 @@ def ready(*names: str | None) -> dict[str, bool]:
 
 def test_a_node_that_the_readiness_check_does_not_call_ready_has_not_joined() -> None:
     assert ready("n-old") == {"n-new": False, "n-old": True}
-    assert ready("n-new") == {"n-new": True, "n-old": True}, (
-        "who has joined needs no readiness check any more"
-    )
+    assert ready("n-new") == {"n-new": True, "n-old": True}, "a node that has joined needs no second check"
 
 
 def test_without_a_readiness_check_the_word_of_the_api_counts() -> None:
     assert ready(None) == {"n-new": True, "n-old": True}
 
 
-def test_the_readiness_check_alone_makes_nobody_ready() -> None:
+def test_the_readiness_check_alone_makes_no_node_ready() -> None:
     unready = node("n-new", instance_id="i-new", joining=True, ready=False)
 
     (worker,) = build(listings(unready, ready_nodes=frozenset({"n-new"}))).workers
@@ -63,7 +61,7 @@ def wired(folder: Path, world: SmallWorld, readiness_check: Says) -> Autoscaler:
     )  # fmt: skip
 
 
-def test_it_is_asked_only_while_somebody_joins(tmp_path: Path) -> None:
+def test_it_is_asked_only_while_a_node_joins(tmp_path: Path) -> None:
     world, readiness_check = SmallWorld.of(2), Says("n-0")
     autoscaler = wired(tmp_path, world, readiness_check)
 
@@ -73,7 +71,7 @@ def test_it_is_asked_only_while_somebody_joins(tmp_path: Path) -> None:
     assert autoscaler.look().ready_nodes == frozenset({"n-0"})
 
 
-def test_a_readiness_check_that_gives_no_answer_makes_nobody_late(tmp_path: Path) -> None:
+def test_a_readiness_check_that_gives_no_answer_makes_no_node_late(tmp_path: Path) -> None:
     world = SmallWorld.of(1)
     world.its_nodes = [node("n-0", joining=True)]
 
@@ -93,7 +91,7 @@ def test_a_readiness_check_that_gives_no_answer_makes_nobody_late(tmp_path: Path
         (Settings(join_check="prometheus"), False),
     ],
 )
-def test_the_settings_say_who_is_asked(said: Settings, asked: bool) -> None:
+def test_the_settings_say_which_source_is_asked(said: Settings, asked: bool) -> None:
     assert isinstance(wiring.readiness_check_of(said), Prometheus) is asked
 
 

@@ -88,24 +88,24 @@ class Cloud:
         return {instance_id: instance_id != "i-new" for instance_id in instance_ids}
 
 
-def executor(
+def executor_of(
     cluster: Cluster, *, read_s: float = NOW_S, made: type[Executor] = Executor, **said: Any
 ) -> Executor:
     anything: Any = None
-    hands = made(
+    executor = made(
         Settings(**said), cast("Any", Cloud()), cast("Any", cluster), anything, Clock(), read_s=read_s
     )
-    hands.names = {"i-1": "n-1"}
-    return hands
+    executor.names = {"i-1": "n-1"}
+    return executor
 
 
-def do(hands: Executor, effect: Effect) -> Outcome:
-    (outcome,) = hands.perform([effect])
+def do(executor: Executor, effect: Effect) -> Outcome:
+    (outcome,) = executor.perform([effect])
     return outcome
 
 
-def drained(hands: Executor, effect: Drain | None = None) -> Drained:
-    outcome = do(hands, effect or Drain("i-1", "act"))
+def drained(executor: Executor, effect: Drain | None = None) -> Drained:
+    outcome = do(executor, effect or Drain("i-1", "act"))
     assert isinstance(outcome, Happened)
     assert isinstance(outcome.answer, Drained)
     return outcome.answer

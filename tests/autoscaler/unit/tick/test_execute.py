@@ -30,17 +30,17 @@ from holdfast.cloud.kubernetes import (
     cordon_owners,
 )
 from holdfast.kernel import Busy, Happened, Unknown
-from tests.autoscaler.unit.tick.executing import NOW_S, Clock, Cluster, do, drained, executor
+from tests.autoscaler.unit.tick.executing import NOW_S, Clock, Cluster, do, drained, executor_of
 from tests.workloads import budget, daemon, node, pod
 
 
 def test_a_drain_closes_the_node_first_and_evicts_in_the_next_round() -> None:
     cluster = Cluster(node(), [pod("a", node="n-1"), daemon(node="n-1")])
-    hands = executor(cluster)
+    executor = executor_of(cluster)
 
-    first = drained(hands)
-    second = drained(hands)
-    third = drained(hands)
+    first = drained(executor)
+    second = drained(executor)
+    third = drained(executor)
 
     assert (first.left, first.waiting_for) == (1, "the scheduler to see the cordon")
     assert second.left == 1, "evicted, and not yet seen to be gone"
@@ -52,10 +52,10 @@ def test_a_drain_closes_the_node_first_and_evicts_in_the_next_round() -> None:
 
 
 def test_an_empty_node_also_waits_until_its_cordon_was_seen() -> None:
-    hands = executor(Cluster(node()))
+    executor = executor_of(Cluster(node()))
 
-    assert drained(hands).left
-    assert drained(hands) == Drained()
+    assert drained(executor).left
+    assert drained(executor) == Drained()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_an_empty_node_also_waits_until_its_cordon_was_seen() -> None:
 def test_a_node_with_a_pod_that_must_stay_is_not_touched_at_all(must_stay: Pod, names: str) -> None:
     cluster = Cluster(node(), [pod("a", node="n-1"), must_stay])
 
-    answer = drained(executor(cluster))
+    answer = drained(executor_of(cluster))
 
     assert names in answer.blocked_by
     assert cluster.log == []
@@ -79,7 +79,7 @@ def test_a_budget_is_asked_before_the_node_is_touched() -> None:
     full = Evicted(Eviction.REFUSED, "the disruption budget b needs 2 healthy pods and has 2")
     cluster = Cluster(node(), [pod("a", node="n-1")], {"a": full})
 
-    answer = drained(executor(cluster))
+    answer = drained(executor_of(cluster))
 
     assert "needs 2 healthy pods" in answer.blocked_by
     assert cluster.log == []
@@ -89,7 +89,7 @@ def test_once_begun_a_drain_waits_for_a_budget_and_says_for_which_pod() -> None:
     full = Evicted(Eviction.REFUSED, "needs 1 healthy pods and has 1")
     cluster = Cluster(node(cordon_owners=["act"]), [pod("a", node="n-1"), pod("b", node="n-1")], {"b": full})
 
-    answer = drained(executor(cluster))
+    answer = drained(executor_of(cluster))
 
     assert answer.blocked_by == ""
     assert "shop/b: needs 1 healthy pods" in answer.waiting_for
@@ -136,10 +136,10 @@ def give_way() -> None:
 
 def drain_crowd(cluster: Crowd, budgets: Sequence[Budget], made: type[Executor] = Executor) -> list[Drained]:
     """All nodes at once, each in a thread."""
-    hands = executor(cluster, made=made)
-    hands.names = {f"i-n-{n}": f"n-{n}" for n in range(CROWD)}
-    hands.budgets, hands.together, hands.clock = budgets, side_by_side, Standing()
-    outcomes = hands.perform([Drain(instance_id, "act") for instance_id in hands.names])
+    executor = executor_of(cluster, made=made)
+    executor.names = {f"i-n-{n}": f"n-{n}" for n in range(CROWD)}
+    executor.budgets, executor.together, executor.clock = budgets, side_by_side, Standing()
+    outcomes = executor.perform([Drain(instance_id, "act") for instance_id in executor.names])
     assert all(isinstance(outcome, Happened) for outcome in outcomes), outcomes
     return [cast("Any", outcome).answer for outcome in outcomes]
 
@@ -151,8 +151,8 @@ def test_evictions_that_one_budget_covers_come_one_after_the_other() -> None:
     assert cluster.most_at_once == 1
 
 
-def test_evictions_that_no_budget_covers_wait_for_nobody() -> None:
-    cluster = Crowd(Barrier(CROWD, timeout=30).wait)  # nobody gets on unless all are there
+def test_evictions_that_no_budget_covers_do_not_wait_for_each_other() -> None:
+    cluster = Crowd(Barrier(CROWD, timeout=30).wait)  # no thread gets on unless all are there
     drain_crowd(cluster, [budget(selector={"app": "other"})])
     assert len(cluster.log) == 2 * CROWD
 
@@ -169,29 +169,29 @@ def test_two_budgets_on_one_pod_end_the_drain() -> None:
     never = Evicted(Eviction.IMPOSSIBLE, "more than one budget")
     cluster = Cluster(node(cordon_owners=["act"]), [pod("a", node="n-1")], {"a": never})
 
-    assert "more than one budget" in drained(executor(cluster)).blocked_by
+    assert "more than one budget" in drained(executor_of(cluster)).blocked_by
 
 
-def test_who_read_the_record_too_long_ago_evicts_nobody() -> None:
+def test_a_tick_that_read_the_record_too_long_ago_evicts_no_pod() -> None:
     cluster = Cluster(node(cordon_owners=["act"]), [pod("a", node="n-1")])
-    hands = executor(cluster, read_s=NOW_S - EVICT_WITHIN_S - 1)
+    executor = executor_of(cluster, read_s=NOW_S - EVICT_WITHIN_S - 1)
 
-    outcome = do(hands, Drain("i-1", "act"))
+    outcome = do(executor, Drain("i-1", "act"))
 
     assert isinstance(outcome, Busy)
     assert cluster.log == []
 
 
-def test_who_read_the_record_too_long_ago_opens_no_node() -> None:
-    """Its machine may have been condemned meanwhile, and whoever did that does not look for pods."""
+def test_a_tick_that_read_the_record_too_long_ago_opens_no_node() -> None:
+    """Its machine may have been condemned meanwhile, and a condemnation does not look for pods."""
     tainted = node(joining=True)
     cluster = Cluster(tainted)
 
-    outcome = do(executor(cluster, read_s=NOW_S - ADMIT_WITHIN_S - 1), Admit("i-1"))
+    outcome = do(executor_of(cluster, read_s=NOW_S - ADMIT_WITHIN_S - 1), Admit("i-1"))
 
     assert isinstance(outcome, Busy)
     assert cluster.here == tainted
-    do(executor(cluster, read_s=NOW_S - ADMIT_WITHIN_S), Admit("i-1"))
+    do(executor_of(cluster, read_s=NOW_S - ADMIT_WITHIN_S), Admit("i-1"))
     assert cluster.log == ["change"]
     assert ADMIT_WITHIN_S < ADMISSION_S, "clocks differ a little"
 
@@ -199,15 +199,15 @@ def test_who_read_the_record_too_long_ago_opens_no_node() -> None:
 def test_a_node_whose_name_another_machine_has_taken_is_not_drained() -> None:
     cluster = Cluster(node(instance_id="i-other"), [pod("a", node="n-1")])
 
-    assert drained(executor(cluster)) == Drained()
+    assert drained(executor_of(cluster)) == Drained()
     assert cluster.log == []
 
 
-def test_a_interrupted_node_is_emptied_whatever_must_stay_with_the_grace_that_is_left() -> None:
+def test_an_interrupted_node_is_emptied_whatever_must_stay_with_the_grace_that_is_left() -> None:
     pods = [pod("a", node="n-1", grace_s=600), pod("dns", node="n-1", namespace="kube-system")]
     cluster = Cluster(node(), pods)
 
-    drained(executor(cluster), Drain("i-1", "interruption-i-1", int(NOW_S) + 100))
+    drained(executor_of(cluster), Drain("i-1", "interruption-i-1", int(NOW_S) + 100))
 
     assert cluster.log == ["change", "evict a 100", "evict dns 30"]
 
@@ -216,42 +216,42 @@ def test_near_the_deadline_no_budget_is_asked_any_more() -> None:
     full = Evicted(Eviction.REFUSED, "no")
     cluster = Cluster(node(), [pod("a", node="n-1")], {"a": full})
 
-    drained(executor(cluster), Drain("i-1", "interruption-i-1", int(NOW_S + HARD_S) - 10))
+    drained(executor_of(cluster), Drain("i-1", "interruption-i-1", int(NOW_S + HARD_S) - 10))
 
     assert cluster.log == ["change", "delete a 30"]
 
 
 def test_critical_pods_of_an_interrupted_node_can_be_left_where_they_are() -> None:
     cluster = Cluster(node(), [pod("dns", node="n-1", namespace="kube-system")])
-    hands = executor(cluster, interruption_moves_critical=False)
+    executor = executor_of(cluster, interruption_moves_critical=False)
 
-    assert drained(hands, Drain("i-1", "interruption-i-1", int(NOW_S) + 100)) == Drained()
+    assert drained(executor, Drain("i-1", "interruption-i-1", int(NOW_S) + 100)) == Drained()
     assert cluster.log == ["change"]
 
 
 def test_a_cordon_opens_when_its_last_owner_lets_go() -> None:
     cluster = Cluster(node())
-    hands = executor(cluster)
+    executor = executor_of(cluster)
     for action in ("one", "two"):
-        do(hands, CordonNode("i-1", action))
+        do(executor, CordonNode("i-1", action))
 
     def closed() -> tuple[bool, frozenset[str]]:
         assert cluster.here is not None
         return cluster.here.spec.unschedulable, cordon_owners(cluster.here)
 
-    do(hands, Uncordon("i-1", "one"))
+    do(executor, Uncordon("i-1", "one"))
     assert closed() == (True, frozenset({"two"})), "the other one still wants it closed"
-    do(hands, Uncordon("i-1", "two"))
+    do(executor, Uncordon("i-1", "two"))
 
     assert closed() == (False, frozenset())
 
 
 def test_a_cordon_that_a_person_made_stays_after_us() -> None:
     cluster = Cluster(node(cordoned=True))
-    hands = executor(cluster)
+    executor = executor_of(cluster)
 
-    do(hands, CordonNode("i-1", "act"))
-    do(hands, Uncordon("i-1", "act"))
+    do(executor, CordonNode("i-1", "act"))
+    do(executor, Uncordon("i-1", "act"))
 
     assert cluster.here is not None
     assert cluster.here.spec.unschedulable
@@ -261,17 +261,17 @@ def test_a_cordon_that_a_person_made_stays_after_us() -> None:
 def test_uncordoning_for_an_action_that_owns_nothing_changes_nothing() -> None:
     cluster = Cluster(node(cordoned=True))
 
-    do(executor(cluster), Uncordon("i-1", "act"))
+    do(executor_of(cluster), Uncordon("i-1", "act"))
 
     assert cluster.log == []
 
 
 def test_an_admission_lifts_the_joining_taint_and_no_other() -> None:
     cluster = Cluster(node(joining=True, taints=[{"key": "gpu", "effect": "NoSchedule"}]))
-    hands = executor(cluster)
+    executor = executor_of(cluster)
 
-    do(hands, Admit("i-1"))
-    do(hands, Admit("i-1"))
+    do(executor, Admit("i-1"))
+    do(executor, Admit("i-1"))
 
     assert cluster.here is not None
     assert [taint.key for taint in cluster.here.spec.taints] == ["gpu"]
@@ -280,35 +280,35 @@ def test_an_admission_lifts_the_joining_taint_and_no_other() -> None:
 
 
 def test_terminations_are_one_request_and_each_has_its_own_outcome() -> None:
-    hands = executor(Cluster(None))
+    executor = executor_of(Cluster(None))
 
-    outcomes = hands.perform([Terminate("i-1"), Admit("i-1"), Terminate("i-new")])
+    outcomes = executor.perform([Terminate("i-1"), Admit("i-1"), Terminate("i-new")])
 
     assert outcomes[0] == outcomes[1] == Happened(None)
     assert isinstance(outcomes[2], Busy), "what the cloud does not know yet is not gone"
 
 
 def test_a_lost_answer_to_a_termination_is_unknown_for_all_of_them() -> None:
-    outcomes = executor(Cluster(None)).perform([Terminate("i-lost"), Terminate("i-1")])
+    outcomes = executor_of(Cluster(None)).perform([Terminate("i-lost"), Terminate("i-1")])
 
     assert all(isinstance(outcome, Unknown) for outcome in outcomes)
 
 
 def test_a_refusal_for_good_is_told_and_holds_up_no_other_effect() -> None:
     cluster = Cluster(node(joining=True))
-    hands = executor(cluster)
+    executor = executor_of(cluster)
 
-    refused, admitted = hands.perform([DeleteNode("i-9", "n-9", "uid"), Admit("i-1")])
+    refused, admitted = executor.perform([DeleteNode("i-9", "n-9", "uid"), Admit("i-1")])
 
     assert isinstance(refused, Busy)
     assert admitted == Happened(None)
-    assert hands.problems == ["grant verb `delete` on `nodes`"]
+    assert executor.problems == ["grant verb `delete` on `nodes`"]
 
 
 def test_what_a_machine_printed_that_never_joined_is_kept() -> None:
-    hands = executor(Cluster(None))
+    executor = executor_of(Cluster(None))
 
-    told = hands.perform([Terminate("i-1", keep_console=True), Terminate("i-mute", keep_console=True)])
+    told = executor.perform([Terminate("i-1", keep_console=True), Terminate("i-mute", keep_console=True)])
 
     assert told[0] == Happened("NOT JOINING: the token is wrong")
     assert told[1] == Happened("(its console cannot be read: throttled)"), "it is ended all the same"

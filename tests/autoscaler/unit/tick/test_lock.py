@@ -1,4 +1,4 @@
-"""The lock around the whole: taken before effects, renewed, let go, and short while a deadline runs."""
+"""The lock around the whole: taken before effects, renewed, released, and short while a deadline runs."""
 
 from dataclasses import replace
 
@@ -16,8 +16,8 @@ AT_S = int(NOW_S)
 THREE = (worker("i-1"), worker("i-2", "b"), worker("i-3"))
 SEATED = Cluster(worker_count=3, hold_code="NeitherBusyNorIdle")
 DUE = replace(SEATED, condemned=(Condemned("i-9", "1-a", "surplus", AT_S),))
-"""A termination is due, and nobody hurries."""
-TO_BE_RECLAIMED = replace(
+"""A termination is due, and there is no hurry."""
+INTERRUPTED = replace(
     SEATED,
     worker_count=2,
     interrupted=(Interrupted("i-1", NoticeKind.INTERRUPTION, AT_S, AT_S + 120, "unneeded"),),
@@ -41,13 +41,13 @@ def test_the_lock_is_taken_before_the_first_effect() -> None:
     assert isinstance(locked("me").step(ahead.value, snapshot(*THREE), NOW_S + 1), Do)
 
 
-def test_nobody_needs_it_to_write() -> None:
+def test_a_write_does_not_need_it() -> None:
     others = held(Cluster(), "other", taken_s=NOW_S)
 
     assert isinstance(locked("me").step(others, snapshot(*THREE), NOW_S), Write)
 
 
-def test_effects_wait_for_whoever_has_it_until_it_runs_out() -> None:
+def test_effects_wait_for_its_holder_until_it_runs_out() -> None:
     others = held(DUE, "other", taken_s=NOW_S)
 
     ahead = locked("me").step(others, snapshot(*THREE), NOW_S + 299)
@@ -81,15 +81,15 @@ def test_it_is_renewed_at_half_time() -> None:
 
 
 def test_while_a_deadline_runs_a_dead_holder_costs_half_a_minute() -> None:
-    others = held(TO_BE_RECLAIMED, "other", taken_s=NOW_S)
+    others = held(INTERRUPTED, "other", taken_s=NOW_S)
 
     assert isinstance(locked("me").step(others, snapshot(*THREE), NOW_S + 29), Wait)
     assert isinstance(locked("me").step(others, snapshot(*THREE), NOW_S + 31), Write)
-    mine = held(TO_BE_RECLAIMED, "me", taken_s=NOW_S)
+    mine = held(INTERRUPTED, "me", taken_s=NOW_S)
     assert isinstance(locked("me").step(mine, snapshot(*THREE), NOW_S + 16), Write), "so it is renewed sooner"
 
 
-def test_it_is_let_go_by_its_owner_alone() -> None:
+def test_it_is_released_by_its_owner_alone() -> None:
     mine = held(SEATED, "me", taken_s=NOW_S)
 
     released = lock.release(mine, "me", NOW_S)

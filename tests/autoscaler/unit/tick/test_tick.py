@@ -108,7 +108,7 @@ class Bench:
 
 
 def draining() -> tuple[SmallWorld, Cluster]:
-    """A scale down under way: the node is closed, and one pod is still on it."""
+    """A scale-down under way: the node is closed, and one pod is still on it."""
     world = SmallWorld.of(4, its_pods=[pod("web", node="n-3")], measured=Load(0.1, 0.1))
     world.its_nodes[3] = node("n-3", cordon_owners=["1-a"])
     return world, Cluster(scale_down=ScaleDown("1-a", AT_S - 5, (Target("i-3"),)))
@@ -131,7 +131,7 @@ def test_a_drain_evicts_by_a_fresh_record() -> None:
 
 
 def test_a_record_is_as_old_as_the_moment_when_it_was_asked_for() -> None:
-    """Whoever sleeps while the answer is on its way must not act by it as if it were fresh."""
+    """A tick that sleeps while the answer is on its way must not act by it as if it were fresh."""
     bench = Bench(*draining())
     bench.store.read_takes_s = 20.0
 
@@ -161,7 +161,7 @@ def test_a_tick_ends_inside_its_time_however_long_there_is_work() -> None:
 
 
 def test_time_that_was_spent_on_failing_calls_alone_is_no_work() -> None:
-    """Somebody must hear of it: an alarm rings for `busy`, and for `out of time` it does not."""
+    """The operator must hear of it: an alarm rings for `busy`, and for `out of time` it does not."""
     bench = Bench(SmallWorld.of(3))
     bench.store.troubles = [Busy("the API is down")] * TROUBLES_MAX
 
@@ -181,7 +181,7 @@ def test_a_store_that_stays_busy_is_left_to_the_next_tick(error: HoldfastError) 
     assert bench.tick(for_s=900).outcome == "idle"
 
 
-def test_who_lost_a_race_reads_again() -> None:
+def test_a_tick_that_lost_a_race_reads_again() -> None:
     bench = Bench(SmallWorld.of(3))
     bench.store.commit_troubles = [Conflict("another was faster")] * 3
 
@@ -203,18 +203,18 @@ def test_notices_are_kept_before_anything_else() -> None:
     bench.tick(60, NOTICE)
 
     assert bench.store.log_of_calls[0] == "put"
-    assert [affected.instance_id for affected in bench.record.interrupted] == ["i-0"]
+    assert [row.instance_id for row in bench.record.interrupted] == ["i-0"]
     assert bench.inbox.notices == {}, "folded in, and forgotten"
 
 
-def test_who_brings_a_notice_leaves_it_to_whoever_is_at_work() -> None:
+def test_a_tick_that_brings_a_notice_leaves_it_to_the_tick_at_work() -> None:
     bench = Bench(SmallWorld.of(3), Cluster(lock=Lock("other", NOW_S + TTL_S)))
 
     result = bench.tick(60, NOTICE)
 
     assert result.outcome == "left to another"
     assert list(bench.inbox.notices) == [NOTICE.key]
-    assert bench.record.lock.owner == "other", "and takes nobody's lock away"
+    assert bench.record.lock.owner == "other", "and takes no lock away"
 
 
 def test_the_lock_of_a_holder_that_died_does_not_cost_a_notice_its_time() -> None:
@@ -224,7 +224,7 @@ def test_the_lock_of_a_holder_that_died_does_not_cost_a_notice_its_time() -> Non
     assert bench.record.interrupted != ()
 
 
-def test_who_cannot_take_the_lock_in_a_race_leaves_the_notice_to_the_others() -> None:
+def test_a_tick_that_loses_the_race_for_the_lock_leaves_the_notice_to_the_others() -> None:
     bench = Bench(SmallWorld.of(3))
     bench.store.commit_troubles = [Conflict("another was faster")] * TROUBLES_MAX
 
@@ -233,7 +233,7 @@ def test_who_cannot_take_the_lock_in_a_race_leaves_the_notice_to_the_others() ->
 
 
 def test_a_notice_that_came_while_we_held_the_lock_is_ours() -> None:
-    """Whoever brought it found the lock taken, and went: nobody else would come for it."""
+    """The tick that brought it found the lock taken, and went: no other would come for it."""
     bench = Bench(SmallWorld.of(4))
     late = [Notice("i-1", NoticeKind.INTERRUPTION, AT_S, AT_S + 120)]
     commit = bench.store.commit
@@ -247,10 +247,10 @@ def test_a_notice_that_came_while_we_held_the_lock_is_ours() -> None:
 
     bench.tick(300, NOTICE)
 
-    assert {affected.instance_id for affected in bench.record.interrupted} == {"i-0", "i-1"}
+    assert {row.instance_id for row in bench.record.interrupted} == {"i-0", "i-1"}
 
 
-def test_the_lock_is_given_back_and_only_ours() -> None:
+def test_the_lock_is_released_and_only_ours() -> None:
     bench = Bench(SmallWorld.of(3), Cluster(condemned=(Condemned("i-9", "1-a", "surplus", AT_S),)))
     bench.tick(60)
     assert bench.record.lock.owner == ""
@@ -261,7 +261,7 @@ def test_the_lock_is_given_back_and_only_ours() -> None:
 
 
 @pytest.mark.parametrize("error", [Conflict("stale"), Busy("throttled"), Unknown("no answer")])
-def test_a_lock_that_cannot_be_given_back_runs_out(error: HoldfastError) -> None:
+def test_a_lock_that_cannot_be_released_runs_out(error: HoldfastError) -> None:
     world, cluster = draining()
     world.its_pods.clear()
     bench = Bench(world, cluster)
@@ -296,7 +296,7 @@ def test_a_notice_that_cannot_be_kept_is_told_as_busy(error: HoldfastError) -> N
 
 
 @pytest.mark.parametrize("error", [Busy("throttled"), Unknown("no answer")])
-def test_whoever_cannot_tell_whether_it_has_the_lock_asks_again(error: HoldfastError) -> None:
+def test_a_tick_that_cannot_tell_whether_it_has_the_lock_asks_again(error: HoldfastError) -> None:
     bench = Bench(SmallWorld.of(3))
     bench.store.commit_troubles = [error] * 2
 

@@ -1,4 +1,4 @@
-"""The apiserver proves who it is, and lets everybody do what they were granted and no more."""
+"""The apiserver proves its identity, and lets every user do what was granted and no more."""
 
 import json
 import ssl
@@ -58,7 +58,7 @@ def test_a_service_accounts_token_may_do_what_its_role_grants(corner: Corner) ->
     assert corner.cluster.request("GET", "/api/v1/nodes", token=token).status == 403
 
 
-def test_a_token_that_nobody_gave_out_is_not_accepted(cluster: Cluster) -> None:
+def test_a_token_that_was_never_given_out_is_not_accepted(cluster: Cluster) -> None:
     assert cluster.request("GET", "/api/v1/nodes", token="made-up").status == 401
 
 
@@ -75,7 +75,7 @@ def test_the_certificate_passes_the_strict_rules_of_newer_pythons(cluster: Clust
 
 
 def _version(cluster: Cluster, trust: ssl.SSLContext) -> Any:
-    """What the apiserver tells anybody."""
+    """What the apiserver tells every client."""
     with urllib.request.urlopen(f"{cluster.server}/version", context=trust, timeout=HANG_S) as answer:
         return json.load(answer)
 

@@ -58,4 +58,4 @@ def test_a_dry_run_says_whether_an_eviction_would_pass_and_evicts_nothing(corner
 
 
 def test_an_eviction_of_a_pod_that_is_not_there_is_not_found(corner: Corner) -> None:
-    assert corner.evict("nobody").status == 404
+    assert corner.evict("absent").status == 404

@@ -1,4 +1,4 @@
-"""One record and its event rows in a table, and sixteen hands that reach for it at once."""
+"""One record and its event rows in a table, and sixteen clients that reach for it at once."""
 
 import threading
 from collections.abc import Callable

@@ -39,7 +39,7 @@ def test_exactly_one_of_sixteen_transactions_wins_and_the_event_is_the_winners(t
         [winner] = winners(outcomes)
         won.append(winner)
         refused = Counter(outcomes.values())
-        # The service may also say that a transaction met another one; nobody has lost a write by that.
+        # The service may also say that a transaction met another one; no write is lost by that.
         assert refused["ConditionalCheckFailed"] + refused["TransactionConflict"] == LOSERS, refused
         assert table.record()["owner"] == {"S": winner}
     assert [event["owner"]["S"] for event in table.events()] == won

@@ -132,7 +132,7 @@ def test_when_an_instance_ends_its_processes_end_and_its_node_stays_behind(
     assert site.boot.console(instance).rstrip().endswith("powered off")
 
 
-def test_what_one_instance_writes_is_seen_by_nobody_else(site: Site) -> None:
+def test_what_one_instance_writes_is_seen_by_no_other(site: Site) -> None:
     writing = (
         "mkdir /etc/holdfast-boot-test /tmp/holdfast-boot-test && hostname > /etc/holdfast-boot-test/name"
     )

@@ -142,7 +142,7 @@ def test_events_arrive_on_a_queue(account: Account) -> None:
     assert received == told_of(account, instance)[: len(received)]
 
 
-def test_waiting_for_messages_keeps_nobody_else_waiting(account: Account) -> None:
+def test_waiting_for_messages_holds_up_no_other_client(account: Account) -> None:
     sqs = account.client("sqs")
     queue = sqs.create_queue(QueueName="empty")["QueueUrl"]
     with ThreadPoolExecutor(1) as reader:

@@ -1,4 +1,4 @@
-"""A campaign that must end as if nobody had been killed."""
+"""A campaign that must end as if no process had been killed."""
 
 import os
 from random import Random
@@ -30,7 +30,7 @@ def assert_survives(ground: Ground, shell: Shell, seed: int) -> None:
     assert len(books.alive) == FLOOR
     assert campaign.most_workers * ON_ONE >= MANY, "the load never needed more than the floor"
     assert campaign.warned == campaign.rounds >= 1
-    assert campaign.budget.seen >= campaign.rounds, "nobody looked whether the budget is kept"
+    assert campaign.budget.seen >= campaign.rounds, "the budget was not looked at often enough"
     assert campaign.hunt.at_work * 2 >= campaign.kills.total(), "most were killed before they were awake"
     prove(
         "kill9",

@@ -29,7 +29,7 @@ from tools.endure.phase import Phase, phase_of
 from tools.endure.shells import SCHEDULED, Environment, as_batch
 from tools.parts.ec2.events import INTERRUPTION
 
-TO_BE_RECLAIMED, STRANGERS, ENVIRONMENTS = 50, 5, 3
+INTERRUPTED, STRANGERS, ENVIRONMENTS = 50, 5, 3
 PODS_EACH, CPU_EACH = 4, "490m"
 BATCH = 10
 FUNCTION_TIMEOUT_S = 90
@@ -43,9 +43,9 @@ HANG_S = 1200.0
 @pytest.mark.alone
 def test_fifty_notices_at_once_bring_fifty_replacements_and_no_pod_is_lost(ground: Ground) -> None:
     site, load = ground.site, ground.load
-    strangers, workers = add_strangers(site, STRANGERS), add_workers(site, TO_BE_RECLAIMED)
-    load.create(TO_BE_RECLAIMED * PODS_EACH, cpu=CPU_EACH, unavailable_max=TO_BE_RECLAIMED * PODS_EACH // 2)
-    wait(lambda: load.running() == TO_BE_RECLAIMED * PODS_EACH, "every worker is full", timeout_s=HANG_S)
+    strangers, workers = add_strangers(site, STRANGERS), add_workers(site, INTERRUPTED)
+    load.create(INTERRUPTED * PODS_EACH, cpu=CPU_EACH, unavailable_max=INTERRUPTED * PODS_EACH // 2)
+    wait(lambda: load.running() == INTERRUPTED * PODS_EACH, "every worker is full", timeout_s=HANG_S)
     ledger = Ledger(site.ec2, ground.store, CLUSTER)
     before = set(ledger.books().machines)
     assert before == set(workers)
@@ -67,7 +67,7 @@ def test_fifty_notices_at_once_bring_fifty_replacements_and_no_pod_is_lost(groun
 
     books = ledger.books()
     replacements = books.machines.keys() - before
-    assert len(replacements) == TO_BE_RECLAIMED, "each has exactly one"
+    assert len(replacements) == INTERRUPTED, "each has exactly one"
     assert books.alive.keys() == replacements
     drained = {event.about: event.numbers["before_s"] for event in books.about("drained")}
     late = {worker for worker in workers if drained.get(worker, 0) <= 0}
@@ -86,7 +86,7 @@ def test_fifty_notices_at_once_bring_fifty_replacements_and_no_pod_is_lost(groun
     prove(
         "notices",
         "real control plane",
-        notices=TO_BE_RECLAIMED - len(late),
+        notices=INTERRUPTED - len(late),
         empty_before_s=round(empty_before_s, 1),
     )
 
@@ -98,7 +98,7 @@ def _in_service(ledger: Ledger, workers: Sequence[str]) -> set[str]:
 
 
 def _may_be_late(share: float) -> int:
-    return 0 if share >= QUIET else int(TO_BE_RECLAIMED * (1 - share))
+    return 0 if share >= QUIET else int(INTERRUPTED * (1 - share))
 
 
 @contextmanager
@@ -106,8 +106,8 @@ def _function(ground: Ground) -> Iterator[Sequence[Environment]]:
     """Several environments of one function, and one more that the schedule calls."""
     settings = {
         "metrics": "requests",
-        "min_workers": TO_BE_RECLAIMED,
-        "max_workers": TO_BE_RECLAIMED,
+        "min_workers": INTERRUPTED,
+        "max_workers": INTERRUPTED,
         "join_timeout_s": 600,
         "lock_ttl_s": 10,
         "remember_s": 900,
@@ -134,7 +134,7 @@ def _function(ground: Ground) -> Iterator[Sequence[Environment]]:
 
 def _warnings(ground: Ground) -> list[Any]:
     found = [event for event in ground.site.ec2.events() if event["detail-type"] == INTERRUPTION]
-    assert len(found) == TO_BE_RECLAIMED + STRANGERS
+    assert len(found) == INTERRUPTED + STRANGERS
     return found
 
 
@@ -152,7 +152,7 @@ def _deliver(environments: Sequence[Environment], events: list[Any], random: Ran
         free.put(environment)
 
     def deliver(call: Any) -> Any:
-        """To whoever is free, as the service does."""
+        """To a free environment, as the service does."""
         environment = free.get()
         try:
             return environment.invoke(call)
@@ -169,7 +169,7 @@ def _unfinished(ground: Ground, ledger: Ledger) -> Iterator[str]:
     record = ground.store.read(SUBJECT).value
     if phase_of(record) is not Phase.IDLE or record.interrupted:
         yield "the record has something open"
-    elif ground.load.running() != TO_BE_RECLAIMED * PODS_EACH:
+    elif ground.load.running() != INTERRUPTED * PODS_EACH:
         yield "some pods do not run"
     else:
         ours = [node for node in _nodes(ground) if not is_strange(node)]

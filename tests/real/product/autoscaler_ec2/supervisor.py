@@ -1,4 +1,4 @@
-"""What a k3s server shows to everybody: its certificate authority, over TLS."""
+"""What a k3s server shows to every client: its certificate authority, over TLS."""
 
 import hashlib
 import ssl

@@ -6,7 +6,7 @@ from holdfast.adapters.aws.ec2 import Denied
 from holdfast.kernel import Busy, Unknown
 from tests.real.product.autoscaler_ec2.world import World
 
-NOBODY = "i-00000000000000000"
+ABSENT = "i-00000000000000000"
 
 
 def test_many_end_in_one_call(world: World) -> None:
@@ -32,9 +32,9 @@ def test_nothing_to_end_is_no_call(world: World) -> None:
     assert len(world.calls("TerminateInstances")) == before
 
 
-def test_an_id_that_ec2_does_not_know_holds_up_nobody_else(world: World) -> None:
+def test_an_id_that_ec2_does_not_know_holds_up_no_other_machine(world: World) -> None:
     ids = world.launched(world.action, count=4)
-    wanted = [NOBODY, *ids[:2], "i-00000000000000001", *ids[2:]]
+    wanted = [ABSENT, *ids[:2], "i-00000000000000001", *ids[2:]]
     answer = world.cloud.terminate(wanted)
     assert answer == {**dict.fromkeys(wanted, False), **dict.fromkeys(ids, True)}
     for each in ids:
@@ -42,10 +42,10 @@ def test_an_id_that_ec2_does_not_know_holds_up_nobody_else(world: World) -> None
 
 
 def test_only_ids_that_ec2_does_not_know_are_none_accepted(world: World) -> None:
-    assert world.cloud.terminate([NOBODY, "nonsense"]) == {NOBODY: False, "nonsense": False}
+    assert world.cloud.terminate([ABSENT, "nonsense"]) == {ABSENT: False, "nonsense": False}
 
 
-def test_a_protected_machine_holds_up_nobody_else(world: World) -> None:
+def test_a_protected_machine_holds_up_no_other(world: World) -> None:
     protected, *others = world.launched(world.action, count=3)
     attribute = {"Value": True}
     world.account.api.modify_instance_attribute(InstanceId=protected, DisableApiTermination=attribute)
@@ -57,7 +57,7 @@ def test_a_protected_machine_holds_up_nobody_else(world: World) -> None:
         world.account.api.modify_instance_attribute(InstanceId=protected, DisableApiTermination=attribute)
 
 
-def test_a_denial_of_some_holds_up_nobody_else(world: World) -> None:
+def test_a_denial_of_some_holds_up_no_others(world: World) -> None:
     """A policy that asks for our tag denies the whole call for one machine without it."""
     ids = world.launched(world.action, count=3)
     world.ec2.fail_next("TerminateInstances", code="UnauthorizedOperation", status=403)

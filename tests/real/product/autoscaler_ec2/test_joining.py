@@ -108,7 +108,7 @@ def test_the_agent_gets_a_token_that_names_the_authority(yard: Yard) -> None:
     instance = yard.launch()
     yard.site.wait_to_join(instance)
     assert yard.asked(instance)["token"] == f"K10{yard.supervisor.ca_hash}::node:{TOKEN}"
-    assert TOKEN not in " ".join(yard.asked(instance)["args"]), "arguments can be read by everybody"
+    assert TOKEN not in " ".join(yard.asked(instance)["args"]), "every user can read arguments"
 
 
 def test_the_token_is_in_no_user_data_and_no_template(yard: Yard) -> None:

@@ -35,9 +35,9 @@ def test_twice_is_once(world: World) -> None:
 
 def test_many_hands_at_once_launch_once(world: World) -> None:
     row = world.row(count=2)
-    with ThreadPoolExecutor(8) as hands:
+    with ThreadPoolExecutor(8) as threads:
         answers = list(
-            hands.map(lambda cloud: cloud.launch(world.action, row), [world.open() for _ in range(8)])
+            threads.map(lambda cloud: cloud.launch(world.action, row), [world.open() for _ in range(8)])
         )
     assert len(set(answers)) == 1
     assert fresh(world, world.action) == 2

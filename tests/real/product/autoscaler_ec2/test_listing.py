@@ -1,4 +1,4 @@
-"""Which machines the adapter sees: the cluster's workers in every state, and nobody else's."""
+"""Which machines the adapter sees: the cluster's workers in every state, and no others."""
 
 from dataclasses import replace
 from typing import Any
@@ -54,7 +54,7 @@ def test_the_dead_and_the_stopped_are_listed_too(world: World) -> None:
     assert states == {gone: State.TERMINATED, stopped: State.STOPPED, alive: State.RUNNING}
 
 
-def test_a_worker_that_somebody_else_launched_is_seen_and_is_not_ours_to_remove(world: World) -> None:
+def test_a_worker_that_was_launched_by_hand_is_seen_and_is_not_ours_to_remove(world: World) -> None:
     cluster = world.settings.cluster_name
     [foreign] = world.account.run(TagSpecifications=tagged(Cluster=cluster, Role="k3s-worker"))
     found = seen(world)[foreign]
@@ -125,6 +125,6 @@ def test_an_answer_that_is_lost_is_busy_because_looking_changes_nothing(world: W
 
 
 def test_a_server_that_cannot_be_reached_is_busy(world: World) -> None:
-    nobody = make_client(endpoint_url=f"http://127.0.0.1:{free_port()}", region="us-east-1")
+    silent = make_client(endpoint_url=f"http://127.0.0.1:{free_port()}", region="us-east-1")
     with pytest.raises(Busy, match="ec2:DescribeInstances"):
-        Ec2Cloud(nobody, world.settings).instances()
+        Ec2Cloud(silent, world.settings).instances()

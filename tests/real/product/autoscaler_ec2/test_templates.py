@@ -35,8 +35,8 @@ def test_twice_is_once_for_every_hand(world: World) -> None:
 
 
 def test_hands_that_prepare_at_once_agree_on_a_version_afterwards(world: World) -> None:
-    with ThreadPoolExecutor(4) as hands:
-        list(hands.map(lambda cloud: cloud.prepare(world.pool), [world.open() for _ in range(4)]))
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda cloud: cloud.prepare(world.pool), [world.open() for _ in range(4)]))
     found = [world.open().templates([world.pool])["default"] for _ in range(2)]
     assert found[0] == found[1]
     assert found[0].digest == world.cloud.digest(world.pool)

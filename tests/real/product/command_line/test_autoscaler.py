@@ -83,7 +83,7 @@ def test_a_token_from_ssm_is_used_and_a_wrong_one_is_named_and_not_shown(shell: 
         assert right not in done.stdout + done.stderr
 
 
-def test_nobody_there_is_a_message_and_touches_nothing(shell: Shell, site: Site) -> None:
+def test_a_server_that_is_not_there_is_a_message_and_touches_nothing(shell: Shell, site: Site) -> None:
     before = len(changes(site))
     lines = shell.settings.read_text().splitlines()
     in_tables = shell.settings.with_name("tables.toml")

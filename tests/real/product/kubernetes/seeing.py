@@ -21,7 +21,7 @@ def node_of(api: KubernetesApi, name: str) -> KubeNode:
 
 
 def changed(api: KubernetesApi, name: str, change: Callable[[KubeNode], KubeNode]) -> KubeNode:
-    """The node after a change.  The cluster's own controllers write too: whoever loses reads again."""
+    """The node after a change.  The cluster's own controllers write too: the loser reads again."""
     for _ in range(TRIES_MAX):
         seen = node_of(api, name)
         with contextlib.suppress(Conflict):

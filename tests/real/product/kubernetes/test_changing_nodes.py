@@ -24,7 +24,7 @@ def with_taints(node: KubeNode, *taints: Taint) -> KubeNode:
 
 
 def plain(node: KubeNode) -> KubeNode:
-    """The same node without a cordon of anybody."""
+    """The same node without any cordon."""
     notes = {k: v for k, v in node.metadata.annotations.items() if k not in (CORDON_OWNERS, CORDON_FOUND)}
     return msgspec.structs.replace(
         node,

@@ -12,7 +12,7 @@ from tests.real.product.kubernetes.seeing import node_of, pod_of, raw, with_uid
 from tests.real.traces import processes_naming
 
 PROGRAM = "kube-controller-manager"
-SOMEBODY_ELSE = "00000000-0000-0000-0000-000000000000"
+ANOTHER_UID = "00000000-0000-0000-0000-000000000000"
 
 
 def is_leaving(corner: Corner, name: str = "web") -> bool:
@@ -69,7 +69,7 @@ def test_an_exhausted_budget_refuses_and_says_what_it_needs(corner: Corner, api:
 
 
 @contextlib.contextmanager
-def nobody_controls(corner: Corner) -> Iterator[None]:
+def no_controller_manager(corner: Corner) -> Iterator[None]:
     """The controllers stand still, and go on at the end."""
     (found,) = (
         line for line in processes_naming(str(corner.cluster.layout.folder)) if PROGRAM in line.split()[1]
@@ -82,13 +82,13 @@ def nobody_controls(corner: Corner) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-def test_a_budget_that_nobody_has_looked_at_refuses_and_says_when_to_come_again(
+def test_a_budget_that_no_controller_has_looked_at_refuses_and_says_when_to_come_again(
     corner: Corner, api: KubernetesApi
 ) -> None:
     corner.add_node()
     corner.running_pod()
     budget = {"metadata": {"name": "new"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}}
-    with nobody_controls(corner):
+    with no_controller_manager(corner):
         path = corner.path("poddisruptionbudgets", api="/apis/policy/v1")
         corner.cluster.request("POST", path, budget).ok()
         answer = api.evict(pod_of(api, corner))
@@ -113,8 +113,8 @@ def test_another_pod_of_that_name_is_not_touched(corner: Corner, api: Kubernetes
     corner.add_node()
     corner.running_pod()
     pod = pod_of(api, corner)
-    assert api.evict(with_uid(pod, SOMEBODY_ELSE)).outcome is Eviction.GONE
-    api.delete_pod(with_uid(pod, SOMEBODY_ELSE), grace_s=0)
+    assert api.evict(with_uid(pod, ANOTHER_UID)).outcome is Eviction.GONE
+    api.delete_pod(with_uid(pod, ANOTHER_UID), grace_s=0)
     assert raw(corner, corner.path("pods", "web"))["metadata"]["uid"] == pod.metadata.uid
     assert not is_leaving(corner)
 
@@ -176,7 +176,7 @@ def test_a_node_is_deleted_by_uid_and_a_newer_one_of_that_name_is_not(
 ) -> None:
     name = corner.add_node()
     first = node_of(api, name)
-    api.delete_node(name, SOMEBODY_ELSE)
+    api.delete_node(name, ANOTHER_UID)
     assert node_of(api, name).metadata.uid == first.metadata.uid
     api.delete_node(name, first.metadata.uid)
     assert api.node(name) is None

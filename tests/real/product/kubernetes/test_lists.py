@@ -17,10 +17,10 @@ NAMES = [f"crowd-{n:04}" for n in range(1100)]
 
 
 def create_waiting(corner: Corner, name: str) -> None:
-    """A pod that nobody will ever schedule."""
+    """A pod that no scheduler will ever place."""
     body = {
         "metadata": {"name": name, "labels": {"app": "crowd"}},
-        "spec": {"schedulerName": "nobody", "containers": [{"name": "main", "image": "none"}]},
+        "spec": {"schedulerName": "none", "containers": [{"name": "main", "image": "none"}]},
     }
     corner.cluster.request("POST", corner.path("pods"), body).ok()
 
@@ -69,7 +69,7 @@ def test_the_pods_of_one_node_are_those_bound_to_it_and_no_other(corner: Corner,
     corner.running_pod()
     create_waiting(corner, "waits")
     assert [pod.called for pod in api.pods(name)] == [f"{corner.name}/web"]
-    assert list(api.pods("nobody")) == []
+    assert list(api.pods("absent")) == []
 
 
 def test_nodes_and_budgets_are_read_as_they_are_written(corner: Corner, api: KubernetesApi) -> None:
@@ -90,7 +90,7 @@ def test_nodes_and_budgets_are_read_as_they_are_written(corner: Corner, api: Kub
 
 
 def test_a_node_that_is_not_there_is_none(api: KubernetesApi) -> None:
-    assert api.node("nobody") is None
+    assert api.node("absent") is None
 
 
 def test_the_server_tells_its_version(api: KubernetesApi) -> None:

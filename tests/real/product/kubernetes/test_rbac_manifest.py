@@ -21,7 +21,7 @@ from tests.real.traces import wait_until
 from tools.parts.cluster import Cluster
 
 ROLE = f"{manifest.RBAC}/clusterroles/holdfast-autoscaler"
-NOBODY = Pod(metadata=Meta(name="nobody", namespace="default", uid="0"))
+ABSENT = Pod(metadata=Meta(name="absent", namespace="default", uid="0"))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def recordon(api: KubernetesApi, name: str) -> KubeNode:
 
 
 def ask_metrics(api: KubernetesApi) -> None:
-    """No metrics-server is there, so whoever may ask is told 404."""
+    """No metrics-server is there, so a user that may ask is told 404."""
     problem = MetricsServer(api.client, max_age_s=60).load([], [], 60).problem
     if " 403 " in problem:
         raise Denied(problem)
@@ -78,10 +78,10 @@ def attempts(api: KubernetesApi, node: str) -> Mapping[Call, Callable[[], object
         Call("list", "nodes"): api.nodes,
         Call("get", "nodes"): lambda: api.node(node),
         Call("patch", "nodes"): lambda: recordon(api, node),
-        Call("delete", "nodes"): lambda: api.delete_node("nobody", "0"),
+        Call("delete", "nodes"): lambda: api.delete_node("absent", "0"),
         Call("list", "pods"): api.pods,
-        Call("delete", "pods"): lambda: api.delete_pod(NOBODY, grace_s=1),
-        Call("create", "pods/eviction"): lambda: api.evict(NOBODY),
+        Call("delete", "pods"): lambda: api.delete_pod(ABSENT, grace_s=1),
+        Call("create", "pods/eviction"): lambda: api.evict(ABSENT),
         Call("list", "poddisruptionbudgets", "policy"): api.budgets,
         Call("list", "nodes", "metrics.k8s.io"): lambda: ask_metrics(api),
     }

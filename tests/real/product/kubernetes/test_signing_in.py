@@ -159,7 +159,7 @@ def test_a_server_of_another_authority_is_not_talked_to(cluster: Cluster, tmp_pa
     file.write_text(json.dumps(config))
     with connect(ClusterAccess(kubeconfig=str(file)), environ={}) as api, pytest.raises(Invalid) as refused:
         api.nodes()
-    assert "cannot prove who it is" in str(refused.value)
+    assert "cannot prove its identity" in str(refused.value)
     assert "that the CA is this cluster's" in str(refused.value)
 
 
@@ -229,7 +229,7 @@ def test_the_certificate_of_a_kubeconfig_is_shown(
     assert why == [noted]
 
 
-def test_a_user_who_lacks_a_right_is_told_which(corner: Corner, api: KubernetesApi) -> None:
+def test_a_user_that_lacks_a_right_is_told_which(corner: Corner, api: KubernetesApi) -> None:
     corner.add_node()
     corner.running_pod()
     pod = pod_of(api, corner)

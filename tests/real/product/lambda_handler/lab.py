@@ -98,7 +98,7 @@ class Lab:
         ]
 
     def terminated(self) -> set[str]:
-        """Every machine that anybody ever asked to end."""
+        """Every machine that was ever asked to end."""
         calls = [
             e for e in self.site.ec2.log() if e["kind"] == "call" and e["action"] == "TerminateInstances"
         ]
@@ -118,7 +118,7 @@ class Lab:
         return answers[-1]
 
     def clean_up(self) -> None:
-        """End this cluster's machines; their nodes are nobody's afterwards."""
+        """End this cluster's machines; their nodes have no machine afterwards."""
         api = self.site.client("ec2")
         ours = [{"Name": "tag:Cluster", "Values": [self.name]}]
         found = [

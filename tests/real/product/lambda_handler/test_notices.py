@@ -1,4 +1,4 @@
-"""Notices, alone and in batches: ours are answered once, others' not at all, and bad ones hurt nobody."""
+"""Notices, alone and in batches: ours are answered once, others' not at all, and bad ones do no harm."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +15,7 @@ def now(*, ago_s: float = 0) -> str:
     return (datetime.now(UTC) - timedelta(seconds=ago_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def test_notices_for_an_instance_of_somebody_else_touch_nothing(lab: Lab) -> None:
+def test_notices_for_an_instance_of_another_cluster_touch_nothing(lab: Lab) -> None:
     api, site = lab.site.client("ec2"), lab.site
     subnet = next(iter(site.subnets.values()))
     answer = api.run_instances(ImageId=site.image, InstanceType=TYPE, SubnetId=subnet, MinCount=1, MaxCount=1)

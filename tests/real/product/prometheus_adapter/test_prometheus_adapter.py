@@ -1,4 +1,4 @@
-"""How busy the workers are, asked of a real Prometheus; and what is told when nobody knows."""
+"""How busy the workers are, asked of a real Prometheus; and what is told when that is not known."""
 
 from collections.abc import Callable, Iterator
 
@@ -90,7 +90,7 @@ def test_a_load_that_left_is_still_the_peak_of_the_window(watched: Watched) -> N
 
 
 def test_machines_are_found_by_their_addresses_too(watched: Watched) -> None:
-    """As node-exporter's series are labelled where nobody adds the node's name."""
+    """As node-exporter's series are labelled where no rule adds the node's name."""
     watched.cluster.add_node("i-1")
     watched.cluster.add_node("i-2", cpus=12)
     watched.cluster.add_pod("busy", "i-2", cpu="12")

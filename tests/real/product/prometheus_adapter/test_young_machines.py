@@ -13,7 +13,7 @@ LONG_S = 600
 
 @pytest.fixture
 def first(watched: Watched) -> Load:
-    """The first load that anybody can tell, of a machine that idles."""
+    """The first load that can be told of a machine that idles."""
     watched.cluster.add_node("i-1")
     adapter = Adapter(watched.prometheus.endpoint, rate_s=LONG_S)
     seen: list[Load] = []

@@ -35,7 +35,7 @@ class Plugin:
     """The command of one user, ready to be run."""
 
     of: Exec
-    who: str
+    user: str
     """Context and user, as told to people."""
     home: Path
     """The kubeconfig's folder."""
@@ -65,7 +65,7 @@ class Plugin:
 
     def _check(self) -> None:
         if not self.of.command:
-            raise Invalid(f"{self.who}: its exec names no command")
+            raise Invalid(f"{self.user}: its exec names no command")
         if self.of.api_version not in API_VERSIONS:
             raise Invalid(
                 self._said(
@@ -107,7 +107,7 @@ class Plugin:
         return {"apiVersion": self.of.api_version, "kind": KIND, "spec": spec}
 
     def _said(self, problem: str, done: exec_command.Finished | None = None) -> str:
-        told = f"{self.who}: the command {self.of.command!r} of its exec {problem}"
+        told = f"{self.user}: the command {self.of.command!r} of its exec {problem}"
         if done is not None and done.complaint:
             told += f"; it says: {without_secrets(done.complaint, secrets_in(done.output))}"
         hint = " ".join(self.of.install_hint.split())

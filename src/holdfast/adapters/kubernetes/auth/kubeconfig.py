@@ -93,16 +93,16 @@ def _by_command(chosen: _Chosen, url: str, trust: ssl.SSLContext, environ: Mappi
     from holdfast.adapters.kubernetes.auth.exec_plugin import Plugin  # most users have a token
 
     assert chosen.user.exec is not None
-    who = f"{chosen.where}: user {chosen.user_name!r}"
+    user = f"{chosen.where}: user {chosen.user_name!r}"
     plugin = Plugin(
-        chosen.user.exec, who, chosen.users_home, chosen.cluster, _authority_data(chosen), environ
+        chosen.user.exec, user, chosen.users_home, chosen.cluster, _authority_data(chosen), environ
     )
     credential = plugin.credential()
     if credential.certificate:
-        show_certificate(f"{who}: its exec", trust, credential.certificate, credential.key)
+        show_certificate(f"{user}: its exec", trust, credential.certificate, credential.key)
     return Access(
         url,
-        f"{who}, whose exec runs {plugin.of.command!r}",
+        f"{user}, whose exec runs {plugin.of.command!r}",
         None if is_plain(url) else trust,
         lambda: credential.token,
         chosen.cluster.tls_server_name,

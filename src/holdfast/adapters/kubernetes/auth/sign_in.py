@@ -62,7 +62,7 @@ def _check_complete(to: ClusterAccess) -> None:
         missing.append("k8s_api_token_param is empty: set it to the SSM parameter that has the token")
     if not to.ca_file and not to.ca and not is_plain(to.api_url):
         missing.append(
-            "k8s_ca_file and k8s_ca are both empty, and the server must prove who it is: set one to the"
+            "k8s_ca_file and k8s_ca are both empty, and the server must prove its identity: set one to the"
             " cluster's CA (on k3s: /var/lib/rancher/k3s/server/tls/server-ca.crt)"
         )
     if to.fetch_token is None:

@@ -28,7 +28,7 @@ def checked_url(field: str, url: str) -> str:
 
 
 def is_plain(url: str) -> bool:
-    """Whether nothing is protected on the way, and neither side proves who it is."""
+    """Whether nothing is protected on the way, and neither side proves its identity."""
     return url.lower().startswith("http:")
 
 

@@ -102,7 +102,7 @@ class Database:
         )
 
     def commit_id_at(self, collection: str, subject: str, version: int) -> str | None:
-        found = self.rows(WHOSE, collection, subject, version)
+        found = self.rows(COMMIT_ID_AT, collection, subject, version)
         return str(found[0][0]) if found else None
 
     def check_version(
@@ -121,7 +121,7 @@ class Database:
         """
         if stored == expected:
             return True
-        ours = db.execute(WHOSE, (collection, subject, expected + 1)).fetchone()
+        ours = db.execute(COMMIT_ID_AT, (collection, subject, expected + 1)).fetchone()
         if ours is not None and ours[0] == commit_id:
             return False
         raise Conflict(f"{collection} {subject}: version {stored} is stored, not {expected}")
@@ -155,7 +155,7 @@ DELETE FROM events WHERE (collection, subject, version, n) IN (
 FORGET_EVERY, FORGET_MAX = 50, 1_000
 """Many more than come in so many commits: the log gets shorter until nothing in it is too old."""
 
-WHOSE = "SELECT commit_id FROM events WHERE collection = ? AND subject = ? AND version = ? AND n = 0"
+COMMIT_ID_AT = "SELECT commit_id FROM events WHERE collection = ? AND subject = ? AND version = ? AND n = 0"
 
 
 def _columns(event: Event) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""Cool-downs, since-stamps, failures, the lock, and what a person has written."""
+"""Timestamps of cool-downs and conditions, failures, the lock, and what an operator has written."""
 
 from typing import Final
 
@@ -33,7 +33,7 @@ def _decides(commit: Commit) -> bool:
 
 
 def _cool_downs(commit: Commit) -> None:
-    """They begin with an action that ended well.  A stamp from the future becomes one from now."""
+    """They begin with an action that ended well.  A timestamp from the future becomes one from now."""
     before, after = commit.before, commit.after
     up, down = before.scale_up, before.scale_down
     scaled_up = up is not None and after.scale_up is None and bool(up.joined)
@@ -43,7 +43,7 @@ def _cool_downs(commit: Commit) -> None:
         ("lastScaleUpEpoch", before.last_up_s, after.last_up_s, scaled_up),
     ):
         if begins:
-            commit.stamped(name, now)
+            commit.dated(name, now)
         elif now != was and (now != min(was, commit.at_s) or not _decides(commit)):
             commit.accuse(f"{name} was {was} and is {now}, and no action ended well at {commit.at_s}")
 
@@ -53,7 +53,7 @@ def _since(commit: Commit, name: str, was: int, now: int) -> None:
         return
     looked = [commit.tells("conditionChanged", what) for what in ("pending", "idle", "neither")]
     if not (_decides(commit) or any(looked)):
-        commit.accuse(f"{name} was {was} and is {now}, and nobody has looked")
+        commit.accuse(f"{name} was {was} and is {now}, and no event tells of a look")
     if now not in (0, commit.at_s) or (now and 0 < was < commit.at_s):
         commit.accuse(f"{name} was {was} and is {now}: it begins now, or it is over")
 
@@ -80,21 +80,21 @@ def _lock(commit: Commit) -> None:
     if now == FREE:
         ended = commit.before.scaling_in_progress and not commit.after.scaling_in_progress
         if not ended and not commit.tells("lockReleased", was.owner):
-            commit.accuse(f"the lock of {was.owner} is given back, and nobody says so")
+            commit.accuse(f"the lock of {was.owner} is released, and no event says so")
         return
     commit.expect(f"the lock is taken by {now.owner}", now.owner, "lockTaken")
     if not commit.told_s <= now.until_s <= commit.told_s + ttl_s:
         commit.accuse(f"the lock is taken until {now.until_s:.0f}, longer than {ttl_s} s")
     held_until_s = min(was.until_s, was.until_s - ttl_s + URGENT_S)
     if was.owner and was.owner != now.owner and commit.told_s < held_until_s:
-        commit.accuse(f"{now.owner} takes the lock from {was.owner}, who is at work")
+        commit.accuse(f"{now.owner} takes the lock from {was.owner}, which is at work")
 
 
 def _paused(commit: Commit) -> None:
     after = commit.after
     if commit.tells("paused") or (commit.tells("resumed") and not after.paused_until_s):
         return
-    commit.accuse(f"it is paused until {after.paused_until_s}, and nobody has said so")
+    commit.accuse(f"it is paused until {after.paused_until_s}, and no event says so")
 
 
 def _counted(commit: Commit) -> None:
@@ -105,5 +105,5 @@ def _counted(commit: Commit) -> None:
         commit.accuse(f"workerCount is {after.worker_count}")
     if not (ended or begun or _decides(commit)):
         commit.accuse(
-            f"workerCount was {before.worker_count} and is {after.worker_count}, and nobody counted"
+            f"workerCount was {before.worker_count} and is {after.worker_count}, and no event tells why"
         )
