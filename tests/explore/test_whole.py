@@ -44,7 +44,11 @@ CASES: dict[str, tuple[Here, int]] = {
 }
 
 
-LONG = {"a shrink, a reclaim that nobody tells, a pod that stays", "a shrink, and another worker is taken"}
+LONG = {
+    "a shrink, a reclaim that nobody tells, a pod that stays",
+    "a shrink, and another worker is taken",
+    "a shrink, and the load comes back, three hands",
+}
 
 
 @pytest.mark.parametrize("case", cases(CASES, deep=LONG))
