@@ -66,7 +66,7 @@ def run_tests() -> int:
 
 
 def report_left_out(report: Path, reason: str) -> None:
-    """In the words of a test run, for whoever reads those: `tools/check_skips.py`."""
+    """In the words of a test run, which `tools/check_skips.py` reads."""
     report.parent.mkdir(parents=True, exist_ok=True)
     skipped = f"<skipped type='pytest.skip' message={quoteattr(reason)}/>"
     case = f"<testcase classname={quoteattr(TESTS)} name='all of them'>{skipped}</testcase>"
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
         report_left_out(ROOT / REPORT, reason)
         return 0
     code = run_tests()
-    if code == 0 and fingerprint() == mark:  # else somebody has changed something meanwhile
+    if code == 0 and fingerprint() == mark:  # else a file was changed meanwhile
         remember(mark)
     return code
 
