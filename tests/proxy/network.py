@@ -19,7 +19,7 @@ APP = "my-app"
 SUBJECT = coordinator(APP)
 COMMIT, LOOK_UP = "TransactWriteItems", "GetItem"
 VIEW = View(30, 3)
-IMPATIENT_S = 5.0
+IMPATIENT_S = 3.0
 PATIENT_S = 120.0
 
 Spoil = Fate | Callable[[], Fate]
