@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Generator, Iterator
 
+import hypothesis
 import pytest
 
 from tests import costs, proof, seeds
@@ -12,6 +13,12 @@ from tests.ministack import aws_identity, dynamodb_endpoint
 __all__ = ["aws_identity", "dynamodb_endpoint"]
 
 BEGAN_S = pytest.StashKey[float]()
+
+# A busy machine is slow, and not broken; what a test costs is counted below.
+hypothesis.settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("unhurried")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -14,7 +14,7 @@ LIMIT_S = 3.0
 GENEROUS = 5
 """So many times the limit is no slow machine: the case is in the wrong run, and this one fails."""
 COST = "core_seconds"
-"""The name of the property that carries the cost in a report, from a worker to the process that counts."""
+"""The property that carries the cost in a report, and so from a worker to the process that counts."""
 SHOWN_MAX = 20
 
 

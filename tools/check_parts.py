@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
         report_left_out(ROOT / REPORT, reason)
         return 0
     code = run_tests()
-    if code == 0 and fingerprint() == mark:  # else something was changed meanwhile
+    if code == 0 and fingerprint() == mark:  # else a file was changed meanwhile
         remember(mark)
     return code
 

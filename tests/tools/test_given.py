@@ -32,10 +32,12 @@ def test_a_large_machine_gives_two_cores_though_others_use_some(monkeypatch: pyt
 
 
 def test_our_own_work_is_found_in_the_counters_of_the_kernel() -> None:
-    before = given.moment("no process has this in its environment")
-    while given.moment("no process has this in its environment").ours_s < before.ours_s + 0.05:
+    before = after = given.moment("no process has this in its environment")
+    for _ in range(10_000):
+        if after.ours_s > before.ours_s:
+            break
         sum(range(100_000))
-    after = given.moment("no process has this in its environment")
+        after = given.moment("no process has this in its environment")
 
-    assert after.ours_s - before.ours_s >= 0.05
+    assert after.ours_s > before.ours_s
     assert after.busy_s >= before.busy_s

@@ -22,7 +22,7 @@ class Moment:
     ours_s: float
 
     def share_until(self, later: "Moment") -> float:
-        """From 0 to 1: the part of two cores that no other process had meanwhile."""
+        """From 0 to 1: the part of two cores that was not taken from the run meanwhile."""
         elapsed_s = max(later.at_s - self.at_s, 0.001)
         others_s = max(0.0, later.busy_s - self.busy_s - (later.ours_s - self.ours_s))
         lost = (others_s + later.stolen_s - self.stolen_s) / elapsed_s

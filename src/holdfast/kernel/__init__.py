@@ -6,7 +6,7 @@ nothing but the standard library's data modules.  What only one part needs belon
 that part.
 """
 
-from holdfast.kernel.driver import AsyncHands, DriverPorts, advance, advance_async
+from holdfast.kernel.driver import AsyncDriverPorts, DriverPorts, advance, advance_async
 from holdfast.kernel.errors import Busy, Conflict, Corrupt, HoldfastError, Invalid, Refused, Unknown
 from holdfast.kernel.event import Event, EventKind, Logged, Severity
 from holdfast.kernel.lock import FREE, Lock
@@ -17,7 +17,7 @@ from holdfast.kernel.write import Versioned, Write
 __all__ = [
     "FREE",
     "Ahead",
-    "AsyncHands",
+    "AsyncDriverPorts",
     "Busy",
     "Clock",
     "Conflict",

@@ -76,7 +76,7 @@ class DriverPorts(Generic[Record, Seen, Effect]):
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncHands(Generic[Record, Seen, Effect]):
+class AsyncDriverPorts(Generic[Record, Seen, Effect]):
     """The same for coroutines: what waits for the world is awaited."""
 
     read: Callable[[], Awaitable[Versioned[Record]]]
@@ -90,7 +90,7 @@ class AsyncHands(Generic[Record, Seen, Effect]):
     random: Random
 
 
-Ports = DriverPorts[Record, Seen, Effect] | AsyncHands[Record, Seen, Effect]
+Ports = DriverPorts[Record, Seen, Effect] | AsyncDriverPorts[Record, Seen, Effect]
 Call = Callable[[], Any]
 """One of the ports with its arguments."""
 Turn = Generator[Call, Any, Ahead[Record, Effect]]
@@ -231,7 +231,7 @@ def advance(
 
 
 async def advance_async(
-    ports: AsyncHands[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
+    ports: AsyncDriverPorts[Record, Seen, Effect], workflow: Workflow[Record, Seen, Effect]
 ) -> Ahead[Record, Effect]:
     """The same from a coroutine."""
     running = turn(ports, workflow)

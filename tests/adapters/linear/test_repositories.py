@@ -173,7 +173,7 @@ class Tables:
             client_for(endpoint), state_table="linear", logs_table="linear-logs", create_tables=True
         )
 
-    def through(self, endpoint: str, *, read_timeout_s: float = 8.0) -> DynamoItems[Cluster]:
+    def through(self, endpoint: str, *, read_timeout_s: float = 120.0) -> DynamoItems[Cluster]:
         client = make_client(endpoint_url=endpoint, region="eu-central-1", read_timeout_s=read_timeout_s)
         return DynamoItems(client, CODEC, table="linear", key="pk", events_table="linear-logs")
 

@@ -19,8 +19,8 @@ APP = "my-app"
 SUBJECT = coordinator(APP)
 COMMIT, LOOK_UP = "TransactWriteItems", "GetItem"
 VIEW = View(30, 3)
-IMPATIENT_S = 2.0
-PATIENT_S = 20.0
+IMPATIENT_S = 3.0
+PATIENT_S = 120.0
 
 Spoil = Fate | Callable[[], Fate]
 """A fate, or something that happens elsewhere first and then gives one."""

@@ -159,6 +159,7 @@ def test_anothers_commit_is_not_ours_though_our_answer_was_lost(network: Network
     store = network.store_for(fate)
     network.spoil(COMMIT, overtaken(network, fate, theirs))
     found, commit_id = lose_commit(store)
+    until(lambda: bool(theirs), "the other one has committed")
     assert store.commit_id_at(SUBJECT, 1) == theirs[0]
     with pytest.raises(Conflict):
         store.commit(SUBJECT, found, OURS, commit_id)

@@ -30,10 +30,13 @@ def test_a_worker_is_launched_once_however_often_it_dies(faults: int, at_least: 
     prove("crash", "scale-up", schedules=schedules, faults=faults)
 
 
-def test_what_one_zone_refuses_is_asked_for_in_another_whatever_dies_twice() -> None:
+@pytest.mark.parametrize(("faults", "at_least"), [(1, 40), pytest.param(2, 2_500, marks=DEEP)])
+def test_what_one_zone_refuses_is_asked_for_in_another_however_often_it_dies(
+    faults: int, at_least: int
+) -> None:
     story = Story(World(fleet("aa"), 3, zones=("a", "b"), full=frozenset("b")))
     schedules = 0
-    for life in lives(story, SETTINGS, workflow(SETTINGS), faults=2):
+    for life in lives(story, SETTINGS, workflow(SETTINGS), faults=faults):
         judge(life, launched=(1,))
         assert told(life, "launchRefused", "retryScaleUp", *ONCE) == [
             "beginScaleUp",
@@ -43,8 +46,8 @@ def test_what_one_zone_refuses_is_asked_for_in_another_whatever_dies_twice() -> 
         ], life.gate.story()
         schedules += 1
 
-    assert schedules >= 2_500
-    prove("crash", "scale-up", schedules=schedules, faults=2)
+    assert schedules >= at_least
+    prove("crash", "scale-up", schedules=schedules, faults=faults)
 
 
 @pytest.mark.parametrize(("faults", "at_least"), [(1, 40), pytest.param(2, 1_000, marks=DEEP)])

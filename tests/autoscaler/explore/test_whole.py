@@ -47,6 +47,7 @@ CASES: dict[str, tuple[Here, int]] = {
 LONG = {
     "a scale-down, a reclaim without a notice, a pod that stays",
     "a scale-down, and another worker is taken",
+    "a scale-down, and the load comes back, three hands",
 }
 
 

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.kernel import AsyncHands, Busy, Conflict, Done, DriverPorts, Unknown, Workflow, advance_async
+from holdfast.kernel import (
+    AsyncDriverPorts,
+    Busy,
+    Conflict,
+    Done,
+    DriverPorts,
+    Unknown,
+    Workflow,
+    advance_async,
+)
 from holdfast.leases import agreement
 from holdfast.leases.cap import Cap, View, coordinator
 from holdfast.leases.ports import Apply, Effect, Seen
@@ -74,7 +83,7 @@ class Run:
         raise AssertionError("it never ends\n" + self.gate.story())
 
 
-def awaited(ports: DriverPorts[Cap, Seen, Effect]) -> AsyncHands[Cap, Seen, Effect]:
+def awaited(ports: DriverPorts[Cap, Seen, Effect]) -> AsyncDriverPorts[Cap, Seen, Effect]:
     """The same ports, for coroutines."""
 
     def coroutine(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,7 +92,7 @@ def awaited(ports: DriverPorts[Cap, Seen, Effect]) -> AsyncHands[Cap, Seen, Effe
 
         return answer
 
-    return AsyncHands(
+    return AsyncDriverPorts(
         read=coroutine(ports.read),
         look=coroutine(ports.look),
         commit=coroutine(ports.commit),

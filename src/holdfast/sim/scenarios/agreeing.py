@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from holdfast.kernel import (
-    AsyncHands,
+    AsyncDriverPorts,
     Busy,
     Conflict,
     Logged,
@@ -115,7 +115,7 @@ class Agreeing:
                 self.workers[worker] = 0  # a restarted process has no cap in force
                 self.world.after(20.0, partial(self._restart, worker))
 
-    def _ports(self, worker: str, process: Process) -> AsyncHands[Cap, Seen, Effect]:
+    def _ports(self, worker: str, process: Process) -> AsyncDriverPorts[Cap, Seen, Effect]:
         store, call = self.store, process.call_async
 
         async def perform(effects: tuple[Effect, ...]) -> list[Outcome]:
@@ -125,7 +125,7 @@ class Agreeing:
             answer: list[Outcome] = await call(named(effects[0]), Kind.CHANGE, apply)
             return answer
 
-        return AsyncHands(
+        return AsyncDriverPorts(
             read=lambda: call("read", Kind.READ, lambda: store.read(SUBJECT)),
             look=lambda: call(
                 "look", Kind.LOOK, partial(self._look, worker, 0), partial(self._look, worker, 1)
