@@ -60,11 +60,11 @@ def every_machine_is_accounted_for(scaling: Scaling, at_least: int) -> None:
     for instance_id in launched:
         machine = cloud.machines[instance_id]
         assert ended[instance_id] == (0 if machine.alive else 1), instance_id
-        if machine.ending is Ending.ASKED:
+        if machine.ended_by is Ending.ASKED:
             assert instance_id in scaling.judge.condemned
     strangers = [machine for machine in cloud.machines.values() if machine.foreign]
     by_hand = [machine for machine in cloud.machines.values() if not machine.action_id]
-    assert {machine.ending for machine in (*strangers, *by_hand)} <= {
+    assert {machine.ended_by for machine in (*strangers, *by_hand)} <= {
         None,
         Ending.RECLAIMED,
         Ending.FAILED,

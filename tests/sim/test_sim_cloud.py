@@ -165,7 +165,7 @@ def test_some_never_join_and_some_die_while_they_boot() -> None:
     launched(cloud, intent(count=100))
     pass_s(cloud, 300)
 
-    dead = sum(machine.ending is Ending.FAILED for machine in cloud.machines.values())
+    dead = sum(machine.ended_by is Ending.FAILED for machine in cloud.machines.values())
     silent = sum(not machine.joins for machine in cloud.machines.values())
     assert 15 < dead < 45
     assert 15 < silent < 45
@@ -204,7 +204,7 @@ def test_a_notice_is_followed_by_death_at_its_deadline() -> None:
     assert machine.state is State.RUNNING
     pass_s(cloud, 2)
     assert machine.ended_s == given_s + NOTICE_S
-    assert machine.ending is Ending.RECLAIMED
+    assert machine.ended_by is Ending.RECLAIMED
 
 
 def test_machines_of_others_are_not_listed_and_never_end_by_our_hand() -> None:

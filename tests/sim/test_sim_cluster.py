@@ -31,7 +31,7 @@ class Here:
         return machine
 
     def end(self, machine: Machine) -> None:
-        machine.ending = Ending.RECLAIMED
+        machine.ended_by = Ending.RECLAIMED
         machine.enter(State.SHUTTING_DOWN, self.world.now)
         self.api.stop(machine)
 

@@ -65,12 +65,12 @@ def _unclaimed(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: 
         if worker.ours
         and worker.instance_id not in named
         and worker.instance.token not in expected
-        and _serves_nobody(worker)
+        and _never_took_a_pod(worker)
         and now_s - worker.instance.launched_s > _patience_s(cluster, worker, settings)
     ]
 
 
-def _serves_nobody(worker: Worker) -> bool:
+def _never_took_a_pod(worker: Worker) -> bool:
     """It never took a pod: no node, or one that still has the joining taint; or it is stopped."""
     if worker.instance.state is State.STOPPED:
         return True

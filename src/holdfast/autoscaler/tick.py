@@ -51,7 +51,7 @@ from holdfast.kernel import (
 TROUBLES_MAX: Final = 6
 """So often in a row may the store or the world be busy before a tick leaves it to the next one."""
 PAUSE_ROUNDS_MAX: Final = 3
-"""The pause between two rounds of a drain scales up to so many times AFTER_CORDON_SEC."""
+"""The pause between two rounds of a drain becomes so many times AFTER_CORDON_SEC at most."""
 
 
 @dataclass(frozen=True, slots=True)

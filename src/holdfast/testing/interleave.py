@@ -91,7 +91,7 @@ def hand_moves(table: Table[R, W], rules: Rules[R, W]) -> Iterator[Move[Table[R,
 
 
 class InLine(Generic[R, W]):
-    """Hands are alike: only which states they are in matters, not which hand is in which.
+    """Every hand is like the others: only which states they are in matters, not which hand is in which.
 
     They stand in the order in which their states were first met, which is the same in
     every search.  In a path, a number therefore names a place in line at that moment.

@@ -179,7 +179,7 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         "S-A4",
     ),
     "H16: an empty record takes every worker for forgotten": (
-        {"sweep": {"        and _serves_nobody(worker)\n": ""}},
+        {"sweep": {"        and _never_took_a_pod(worker)\n": ""}},
         in_quiet(OLD, CALM),
         "S-A",
     ),

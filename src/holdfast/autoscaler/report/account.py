@@ -82,7 +82,7 @@ def _machine(cluster: Cluster, worker: Worker, settings: Settings, now_s: float)
     one = next((c for c in cluster.condemned if c.instance_id == worker.instance_id), None)
     if one is not None:
         fate = "is ended again and again until that is confirmed"
-        return Found("machine", worker.instance_id, f"condemned: {one.reason}", fate)
+        return Found("machine", worker.instance_id, f"terminating: {one.reason}", fate)
     left_s = settings.sweep_after_s - (now_s - worker.instance.launched_s)
     when = f"in {left_s:.0f} s at the latest" if left_s > 0 else "now"
     finding = f"{state_of(cluster, worker)}, launched by {worker.instance.action_id}, named by no record"

@@ -152,7 +152,7 @@ def _leaving(instance_id: str, cluster: Cluster, now_s: float) -> str:
         return "it was removed, and is listed for a little longer"
     for one in cluster.condemned:
         if one.instance_id == instance_id:
-            return f"it is condemned ({one.reason}, action {one.action_id})"
+            return f"it is terminating ({one.reason}, action {one.action_id})"
     affected = cluster.interruption_of(instance_id)
     if affected is not None:
         left = f" in {max(0, affected.deadline_s - now_s):.0f} s" if affected.deadline_s else ""

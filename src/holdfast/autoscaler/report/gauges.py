@@ -60,7 +60,7 @@ def gauges(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
             "Pods that no pool could ever run.",
         ),
         ("holdfast_interrupted", own, len(cluster.interrupted), "Instances with a notice."),
-        ("holdfast_condemned", own, len(cluster.condemned), "Instances whose end is not confirmed yet."),
+        ("holdfast_terminating", own, len(cluster.condemned), "Instances whose end is not confirmed yet."),
         *_action(cluster, own, now_s),
         *_holds(cluster, own),
         (

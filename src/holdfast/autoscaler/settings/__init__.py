@@ -96,11 +96,11 @@ class Settings:
     """After a scale-up that came out short; twice as long after each further one,"""
     back_off_max_s: int = 1_800
     """but never longer than this."""
-    # Scale down
+    # Scale-down
     drain_timeout_s: int = 300
     """A node that is not empty by then is kept."""
     scale_down_stuck_s: int = 900
-    """A scale down that is open for so long gives up what is not condemned."""
+    """A scale-down that is open for so long gives up what is not condemned."""
     skip_s: int = 900
     """A node that was kept is left alone for so long."""
     after_cordon_s: int = 5

@@ -33,8 +33,8 @@ class MetricsCollector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         families: dict[str, GaugeMetricFamily] = {}
-        for name, labels, value, meaning in list(self.gauges):
-            family = families.setdefault(name, GaugeMetricFamily(name, meaning, labels=list(labels)))
+        for name, labels, value, help_text in list(self.gauges):
+            family = families.setdefault(name, GaugeMetricFamily(name, help_text, labels=list(labels)))
             family.add_metric(list(labels.values()), value)
         yield from families.values()
         last = GaugeMetricFamily(
@@ -42,11 +42,11 @@ class MetricsCollector:
         )
         last.add_metric([self.cluster], self.turned_s)
         yield last
-        for name, meaning, label, counts in (
+        for name, help_text, label, counts in (
             ("holdfast_turns", "Turns by what they came to.", "outcome", self.turns),
             ("holdfast_events", "Events by kind, since this process began.", "kind", self.events),
         ):
-            family_of_counts = CounterMetricFamily(name, meaning, labels=["cluster", label])
+            family_of_counts = CounterMetricFamily(name, help_text, labels=["cluster", label])
             for each, count in sorted(dict(counts).items()):
                 family_of_counts.add_metric([self.cluster, each], count)
             yield family_of_counts

@@ -241,7 +241,7 @@ class SimCloud:
         """Twice is once."""
         if not machine.alive:
             return
-        machine.ending = why
+        machine.ended_by = why
         machine.enter(State.SHUTTING_DOWN, self.world.now)
         self._write("ended", (machine.instance_id,), action_id=machine.action_id, why=why.value)
         self.stops(machine)

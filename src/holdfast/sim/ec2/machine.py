@@ -28,7 +28,7 @@ class Machine:
     """The name that its node joins under.  Addresses are used again."""
     deadline_s: float = 0.0
     """It has its notice, and dies then.  0: it has none."""
-    ending: Ending | None = None
+    ended_by: Ending | None = None
     joins: bool = True
     """False: it boots and is never heard of."""
     served: bool = False

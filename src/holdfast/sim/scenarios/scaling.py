@@ -254,7 +254,7 @@ class Scaling:
 
     def _stopped(self, machine: Machine) -> None:
         self.cluster.stop(machine)
-        if not self._calm and machine.ending is not Ending.ASKED:
+        if not self._calm and machine.ended_by is not Ending.ASKED:
             self._deliver(Notice(machine.instance_id, NoticeKind.GONE, int(self.world.now)))
 
     def _drought(self) -> None:
