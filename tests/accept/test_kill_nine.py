@@ -60,7 +60,7 @@ def test_commits_that_are_no_transactions_are_caught(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def scaled_up(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
+def changed_file(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
     """A file that one worker has changed for a while, and what it reported."""
     path, lines = str(tmp_path / "s.db"), list[str]()
     workflow = locked_by("w-1", 60)
@@ -81,9 +81,9 @@ def scaled_up(tmp_path: Path) -> tuple[str, list[Acknowledged], set[str]]:
     return path, acknowledged, {commit_id for _, _, commit_id in told}
 
 
-def test_an_unharmed_file_is_found_unharmed(scaled_up: tuple[str, list[Acknowledged], set[str]]) -> None:
-    assert len(scaled_up[1]) >= 8
-    assert judge(*scaled_up) == []
+def test_an_unharmed_file_is_found_unharmed(changed_file: tuple[str, list[Acknowledged], set[str]]) -> None:
+    assert len(changed_file[1]) >= 8
+    assert judge(*changed_file) == []
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,13 @@ def test_an_unharmed_file_is_found_unharmed(scaled_up: tuple[str, list[Acknowled
         ("UPDATE events SET kind = 'begun' WHERE version = 2", "cannot happen to"),
     ],
 )
-def test_damage_is_seen(scaled_up: tuple[str, list[Acknowledged], set[str]], damage: str, seen: str) -> None:
-    with closing(sqlite3.connect(scaled_up[0])) as raw:
+def test_damage_is_seen(
+    changed_file: tuple[str, list[Acknowledged], set[str]], damage: str, seen: str
+) -> None:
+    with closing(sqlite3.connect(changed_file[0])) as raw:
         assert raw.execute(damage).rowcount > 0
         raw.commit()
-    assert any(seen in problem for problem in judge(*scaled_up)), judge(*scaled_up)
+    assert any(seen in problem for problem in judge(*changed_file)), judge(*changed_file)
 
 
 def overwrite(path: str, at: Callable[[int], int]) -> None:
@@ -120,7 +122,7 @@ def overwrite(path: str, at: Callable[[int], int]) -> None:
 
 @pytest.mark.parametrize("at", [lambda size: 100, lambda size: size - 4096], ids=["first page", "last page"])
 def test_overwritten_pages_are_seen(
-    scaled_up: tuple[str, list[Acknowledged], set[str]], at: Callable[[int], int]
+    changed_file: tuple[str, list[Acknowledged], set[str]], at: Callable[[int], int]
 ) -> None:
-    overwrite(scaled_up[0], at)
-    assert judge(*scaled_up)
+    overwrite(changed_file[0], at)
+    assert judge(*changed_file)

@@ -184,7 +184,7 @@ FORBIDDEN: dict[str, Move] = {
     ),
     "condemned twice": (
         IDLE, replace(IDLE, condemned=(NEWLY_CONDEMNED, NEWLY_CONDEMNED)), "terminating i-1",
-        "i-1 is terminating twice",
+        "i-1 is condemned twice",
     ),
     "an interrupted machine is forgotten": (
         INTERRUPTED, replace(IDLE, pending_since_s=NOW_S), "conditionChanged pending",

@@ -220,7 +220,7 @@ def test_a_machine_that_is_condemned_already_is_not_condemned_again_by_its_notic
     }
 
     assert written_over(cluster, autoscaler_without({}), seen) == []
-    assert "S-A8: i-9 is terminating twice" in written_over(cluster, autoscaler_without(twice), seen)
+    assert "S-A8: i-9 is condemned twice" in written_over(cluster, autoscaler_without(twice), seen)
     prove("variant", TWICE, caught_by="a story")
 
 

@@ -29,7 +29,7 @@ def _condemned(commit: Commit) -> None:
     was = {one.instance_id: one for one in commit.before.condemned}
     now = {one.instance_id: one for one in commit.after.condemned}
     down = commit.after.scale_down
-    _once(commit, "terminating", (one.instance_id for one in commit.after.condemned))
+    _once(commit, "condemned", (one.instance_id for one in commit.after.condemned))
     for instance_id in was.keys() - now.keys():
         commit.expect(f"{instance_id} is condemned no longer", instance_id, "terminated")
         if not commit.after.is_gone(instance_id):
