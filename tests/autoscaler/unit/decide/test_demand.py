@@ -78,7 +78,7 @@ def test_a_new_node_is_as_small_as_the_smallest_type_of_its_pool() -> None:
 
     assert build(look).pending == 0
     assert build(replace(look, shapes={})).unsatisfiable == (
-        "shop/web-1: nobody knows the size of t3.large, t3.medium",
+        "shop/web-1: EC2 gave no size for t3.large, t3.medium",
     )
 
 

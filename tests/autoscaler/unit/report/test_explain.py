@@ -175,7 +175,7 @@ def test_floors_count_workers_that_are_in_service_and_stay() -> None:
     [
         (
             Cluster(condemned=(Condemned("i-1", "9-a", "scale-down", 9_000),)),
-            "it is condemned (scale-down, action 9-a)",
+            "it is terminating (scale-down, action 9-a)",
         ),
         (
             Cluster(interrupted=(Interrupted("i-1", NoticeKind.INTERRUPTION, 9_990, 10_090),)),

@@ -115,10 +115,8 @@ def test_what_one_node_that_stands_would_take_is_not_unsatisfiable() -> None:
 
 def test_without_any_pool_it_says_so() -> None:
     assert pack(some(1), (), (), 10).unsatisfiable == ("shop/web-0: there is no pool that could scale up",)
-    unknown = Candidate("default", (), problem="nobody knows the size of t9.huge")
-    assert pack(some(1), (), (unknown,), 10).unsatisfiable == (
-        "shop/web-0: nobody knows the size of t9.huge",
-    )
+    unknown = Candidate("default", (), problem="EC2 gave no size for t9.huge")
+    assert pack(some(1), (), (unknown,), 10).unsatisfiable == ("shop/web-0: EC2 gave no size for t9.huge",)
 
 
 def test_the_first_pool_that_takes_a_pod_is_asked_and_all_are_named_if_none_does() -> None:

@@ -120,7 +120,7 @@ def test_a_candidate_says_how_many_more_there_may_be_and_what_it_does_not_know()
     assert brings(more=3).more == 3
     unknown = brings("t9.huge", more=3)
     assert (unknown.rooms, unknown.more) == ((), 3)
-    assert unknown.problem == "nobody knows the size of t9.huge"
+    assert unknown.problem == "EC2 gave no size for t9.huge"
     new = offered()
     assert (new.new, new.empty, new.pool, new.zone) == (True, True, "default", "a")
 
