@@ -19,7 +19,7 @@ from holdfast.adapters.aws import metrics
 from holdfast.adapters.aws.events import Parsed, notices_of
 from holdfast.adapters.clock import SystemClock
 from holdfast.app.autoscaler.wiring import assemble
-from holdfast.autoscaler.outcome import TickOutcome
+from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.report.gauges import gauges
 from holdfast.autoscaler.settings.load import load
 from holdfast.autoscaler.tick import Autoscaler, TickResult

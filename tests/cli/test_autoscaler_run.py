@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from holdfast.adapters.logs import set_up
 from holdfast.app.autoscaler import wiring
-from holdfast.autoscaler.outcome import TickOutcome
+from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler, TickResult
 from holdfast.cli import main

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import lambda_handler
 from holdfast.adapters import logs
-from holdfast.autoscaler.outcome import TickOutcome
+from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot

@@ -1,12 +1,15 @@
 """Files and functions that a reader can hold in mind."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from tests.tidy.repository import assert_none, nodes, python, refused, sources
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
+MODULES_MAX = 15
 WRITTEN_BY_HAND = {".css", ".go", ".html", ".js", ".jsx", ".md", ".py", ".sh", ".sql", ".ts", ".tsx"}
 
 
@@ -23,6 +26,15 @@ def test_a_file_is_one_idea() -> None:
         f"{source.name}: {lines} lines, {FILE_LINES_MAX} at most: near that it is two ideas"
         for source in sources()
         if source.suffix in WRITTEN_BY_HAND and (lines := len(source.text.splitlines())) > FILE_LINES_MAX
+    )
+
+
+def test_a_folder_can_be_taken_in_at_a_glance() -> None:
+    modules = Counter(PurePosixPath(source.name).parent.as_posix() for source in python())
+    assert_none(
+        f"{folder}: {count} modules, {MODULES_MAX} at most: give some of them a folder of their own"
+        for folder, count in sorted(modules.items())
+        if count > MODULES_MAX
     )
 
 

@@ -11,7 +11,6 @@ from typing import Final
 from holdfast.autoscaler import lock
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.execute import Executor, Together, one_after_the_other
-from holdfast.autoscaler.outcome import TickOutcome
 from holdfast.autoscaler.ports import (
     Cloud,
     ClusterStore,
@@ -22,6 +21,7 @@ from holdfast.autoscaler.ports import (
     Metrics,
     ReadinessCheck,
 )
+from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.report.preview import in_words
 from holdfast.autoscaler.settings import Settings

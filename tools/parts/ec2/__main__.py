@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tools.parts.ec2.app import App
+from tools.parts.ec2.api.app import App
 from tools.parts.ec2.behaviour import Behaviour
 from tools.parts.ec2.control import Control
-from tools.parts.ec2.world import make_world
+from tools.parts.ec2.machines.world import make_world
 from tools.parts.imds.server import ImdsServer
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tools.parts.ec2.errors import Unreasonable
+from tools.parts.ec2.api.errors import Unreasonable
 
 
 @dataclass

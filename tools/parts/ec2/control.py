@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qs
 
-from tools.parts.ec2.capacity import Pool
-from tools.parts.ec2.errors import Unreasonable
-from tools.parts.ec2.faults import Fault
-from tools.parts.ec2.fleet import user_data
-from tools.parts.ec2.instance import Tracked
-from tools.parts.ec2.prices import Price
-from tools.parts.ec2.wire import Answer
-from tools.parts.ec2.world import World
+from tools.parts.ec2.api.errors import Unreasonable
+from tools.parts.ec2.api.faults import Fault
+from tools.parts.ec2.api.wire import Answer
+from tools.parts.ec2.machines.capacity import Pool
+from tools.parts.ec2.machines.fleet import user_data
+from tools.parts.ec2.machines.instance import Tracked
+from tools.parts.ec2.machines.prices import Price
+from tools.parts.ec2.machines.world import World
 
 JSON = [("Content-Type", "application/json")]
 Query = Mapping[str, list[str]]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.autoscaler.fleet import on_its_way, serving
-from holdfast.autoscaler.placement import empties_a_zone
 from holdfast.autoscaler.record import OPEN, Cluster
 from holdfast.autoscaler.report.explain_fleet import FleetVerdict, explain_fleet
 from holdfast.autoscaler.report.explain_pods import PodVerdict, explain_pods
 from holdfast.autoscaler.scale_down.drain import Blocker, Rule
+from holdfast.autoscaler.scale_down.leavers import empties_a_zone
 from holdfast.autoscaler.scheduling import fleet_blockers
 from holdfast.autoscaler.scheduling.simulation import Simulation, is_control_plane
 from holdfast.autoscaler.settings import Settings

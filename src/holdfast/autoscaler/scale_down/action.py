@@ -22,9 +22,9 @@ from dataclasses import replace
 
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import by_zone, reliable
-from holdfast.autoscaler.placement import empties_a_zone, leavers
 from holdfast.autoscaler.ports import Drain, Drained, Effect, Terminate, Uncordon
 from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Skip, Status, Target, Tombstone
+from holdfast.autoscaler.scale_down.leavers import empties_a_zone, leavers
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.autoscaler.sweep import strays

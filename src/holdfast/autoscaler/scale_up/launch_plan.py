@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from holdfast.autoscaler.fleet import by_zone, staying, unlisted
-from holdfast.autoscaler.placement import LaunchSlot, launch_slots
 from holdfast.autoscaler.record import Cluster, Launch, Spent
+from holdfast.autoscaler.scale_up.launch_slots import LaunchSlot, launch_slots
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.snapshot import Need, Snapshot
 from holdfast.cloud import Market, Offering

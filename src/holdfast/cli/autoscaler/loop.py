@@ -10,7 +10,7 @@ from typing import Final
 
 from holdfast.adapters.logs import LOGGER, concerning
 from holdfast.autoscaler.codec import SUBJECT
-from holdfast.autoscaler.outcome import TickOutcome
+from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.report.gauges import gauges
 from holdfast.autoscaler.tick import Autoscaler, TickResult
 from holdfast.cli.autoscaler.metrics import MetricsCollector

@@ -29,7 +29,7 @@ def _condemned(commit: Commit) -> None:
     was = {one.instance_id: one for one in commit.before.condemned}
     now = {one.instance_id: one for one in commit.after.condemned}
     down = commit.after.scale_down
-    _once(commit, "condemned", (one.instance_id for one in commit.after.condemned))
+    _once(commit, "is condemned", (one.instance_id for one in commit.after.condemned))
     for instance_id in was.keys() - now.keys():
         commit.expect(f"{instance_id} is condemned no longer", instance_id, "terminated")
         if not commit.after.is_gone(instance_id):
@@ -51,7 +51,7 @@ def _newly_condemned(commit: Commit, row: Condemned) -> None:
 def _interrupted(commit: Commit) -> None:
     was = {row.instance_id: row for row in commit.before.interrupted}
     now = {row.instance_id: row for row in commit.after.interrupted}
-    _once(commit, "interrupted", (row.instance_id for row in commit.after.interrupted))
+    _once(commit, "is interrupted", (row.instance_id for row in commit.after.interrupted))
     for instance_id in was.keys() - now.keys():
         _let_go(commit, was[instance_id])
     for instance_id, row in now.items():
@@ -131,4 +131,4 @@ def _gone(commit: Commit) -> None:
 def _once(commit: Commit, what: str, ids: Iterable[str]) -> None:
     twice = [i for i, times in Counter(ids).items() if times > 1]
     if twice:
-        commit.accuse(f"{' '.join(twice)} is {what} twice")
+        commit.accuse(f"{' '.join(twice)} {what} twice")

@@ -8,7 +8,7 @@ come back.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tools.parts.ec2.errors import AwsError
+from tools.parts.ec2.api.errors import AwsError
 
 
 @dataclass(frozen=True)

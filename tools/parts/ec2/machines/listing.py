@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tools.parts.ec2.api.moto_app import Moto, write_state
 from tools.parts.ec2.behaviour import Behaviour
-from tools.parts.ec2.fleet import Fleet
-from tools.parts.ec2.instance import Moment
-from tools.parts.ec2.moto_app import Moto, write_state
+from tools.parts.ec2.machines.fleet import Fleet
+from tools.parts.ec2.machines.instance import Moment
 
 LAGGING = ("DescribeInstances", "DescribeInstanceStatus", "DescribeTags")
 

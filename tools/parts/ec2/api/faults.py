@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tools.parts.ec2.errors import AwsError
+from tools.parts.ec2.api.errors import AwsError
 
 
 @dataclass

@@ -5,7 +5,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.autoscaler.placement import launch_slots, leavers
+from holdfast.autoscaler.scale_down.leavers import leavers
+from holdfast.autoscaler.scale_up.launch_slots import launch_slots
 from holdfast.autoscaler.snapshot import Worker
 from holdfast.cloud import Market
 from tests.autoscaler.unit.snapshots import worker

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tools.parts.ec2.errors import AwsError
+from tools.parts.ec2.api.errors import AwsError
 
 NOT_COMPARED = ("ClientToken", "DryRun", "Action", "Version")
 

@@ -5,15 +5,15 @@ import random
 import time
 from typing import Any
 
-from tools.parts.ec2.errors import AwsError
-from tools.parts.ec2.faults import Fault, refusal
-from tools.parts.ec2.instance import Tracked
-from tools.parts.ec2.launch import LaunchRequest, read_launch
-from tools.parts.ec2.listing import LAGGING, as_listed
+from tools.parts.ec2.api.errors import AwsError
+from tools.parts.ec2.api.faults import Fault, refusal
+from tools.parts.ec2.api.wire import Answer, Call, console_answer, error_answer, error_code
 from tools.parts.ec2.log import stamp
-from tools.parts.ec2.tokens import Launch, gone
-from tools.parts.ec2.wire import Answer, Call, console_answer, error_answer, error_code
-from tools.parts.ec2.world import World
+from tools.parts.ec2.machines.instance import Tracked
+from tools.parts.ec2.machines.launch import LaunchRequest, read_launch
+from tools.parts.ec2.machines.listing import LAGGING, as_listed
+from tools.parts.ec2.machines.tokens import Launch, gone
+from tools.parts.ec2.machines.world import World
 
 
 class Lost(Exception):

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
 
-from tools.parts.ec2 import sqs
+from tools.parts.ec2.api import sqs
+from tools.parts.ec2.api.front import Front, Lost
+from tools.parts.ec2.api.wire import Answer, Call, read_form
 from tools.parts.ec2.control import Control
-from tools.parts.ec2.front import Front, Lost
-from tools.parts.ec2.wire import Answer, Call, read_form
-from tools.parts.ec2.world import World
+from tools.parts.ec2.machines.world import World
 
 SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 HOP_BY_HOP = ("connection", "content-length", "transfer-encoding")

@@ -1,36 +1,10 @@
-"""Which workers leave, the oldest out of the fullest zone and never its last; and where new ones go."""
+"""Where new machines go: zones balanced, spot before on-demand."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from holdfast.autoscaler.snapshot import Worker
 from holdfast.cloud import Market, Offering
-
-
-def leavers(staying: Collection[Worker], *, may_leave: Collection[str], count: int) -> Sequence[Worker]:
-    """Up to `count` workers, in the order in which they should go."""
-    left = sorted(staying, key=lambda worker: (worker.instance.launched_s, worker.instance_id))
-    chosen: list[Worker] = []
-    while len(chosen) < count:
-        in_zone = Counter(worker.instance.zone for worker in left)
-        candidates = [
-            worker
-            for worker in left
-            if worker.instance_id in may_leave and not empties_a_zone(worker.instance.zone, in_zone)
-        ]
-        if not candidates:
-            break
-        # `max` keeps the first of equals: the oldest in the fullest zone.
-        leaver = max(candidates, key=lambda worker: in_zone[worker.instance.zone])
-        chosen.append(leaver)
-        left.remove(leaver)
-    return chosen
-
-
-def empties_a_zone(zone: str, in_zone: Counter[str]) -> bool:
-    """Whether the zone would stand empty without one of its workers, while another is populated."""
-    return in_zone[zone] == 1 and len(in_zone) > 1
 
 
 @dataclass(frozen=True, slots=True)

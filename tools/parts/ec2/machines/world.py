@@ -5,18 +5,18 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools.parts.ec2.api.faults import Faults
+from tools.parts.ec2.api.moto_app import ACCOUNT, Moto
+from tools.parts.ec2.api.rates import Rates
 from tools.parts.ec2.behaviour import Behaviour
-from tools.parts.ec2.capacity import Capacity
 from tools.parts.ec2.delivery import Delivery
 from tools.parts.ec2.events import Bus
-from tools.parts.ec2.faults import Faults
-from tools.parts.ec2.fleet import Fleet
 from tools.parts.ec2.log import Log
-from tools.parts.ec2.moto_app import ACCOUNT, Moto
-from tools.parts.ec2.prices import Prices
-from tools.parts.ec2.rates import Rates
-from tools.parts.ec2.timers import Timers
-from tools.parts.ec2.tokens import Tokens
+from tools.parts.ec2.machines.capacity import Capacity
+from tools.parts.ec2.machines.fleet import Fleet
+from tools.parts.ec2.machines.prices import Prices
+from tools.parts.ec2.machines.timers import Timers
+from tools.parts.ec2.machines.tokens import Tokens
 from tools.parts.imds.book import Book
 
 

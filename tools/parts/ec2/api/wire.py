@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 from xml.sax.saxutils import escape
 
-from tools.parts.ec2.errors import AwsError
+from tools.parts.ec2.api.errors import AwsError
 
 NAMESPACE = "http://ec2.amazonaws.com/doc/2016-11-15/"
 XML = "text/xml;charset=UTF-8"

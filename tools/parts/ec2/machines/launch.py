@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools.parts.ec2.capacity import Pool
-from tools.parts.ec2.errors import AwsError
-from tools.parts.ec2.moto_app import Moto
-from tools.parts.ec2.tokens import fingerprint
-from tools.parts.ec2.wire import Call
+from tools.parts.ec2.api.errors import AwsError
+from tools.parts.ec2.api.moto_app import Moto
+from tools.parts.ec2.api.wire import Call
+from tools.parts.ec2.machines.capacity import Pool
+from tools.parts.ec2.machines.tokens import fingerprint
 
 FOLDED = ("IamInstanceProfile", "InstanceMarketOptions", "MetadataOptions", "Placement")
 """Template fields that moto leaves out of account, by the name the request gives them."""

@@ -11,13 +11,13 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from tools.parts.ec2.api.moto_app import ACCOUNT, Moto, write_reason, write_state
+from tools.parts.ec2.api.wire import show_states
 from tools.parts.ec2.behaviour import Behaviour
 from tools.parts.ec2.events import INTERRUPTION, REBALANCE, STATE_CHANGE, Bus
-from tools.parts.ec2.instance import ALIVE, GONE, Moment, Tracked
 from tools.parts.ec2.log import Log, stamp
-from tools.parts.ec2.moto_app import ACCOUNT, Moto, write_reason, write_state
-from tools.parts.ec2.timers import Timers
-from tools.parts.ec2.wire import show_states
+from tools.parts.ec2.machines.instance import ALIVE, GONE, Moment, Tracked
+from tools.parts.ec2.machines.timers import Timers
 from tools.parts.imds.book import Book
 from tools.parts.imds.metadata import Metadata
 

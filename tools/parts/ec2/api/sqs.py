@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable
 
-from tools.parts.ec2.wire import Answer
+from tools.parts.ec2.api.wire import Answer
 
 LOOK_EVERY_S = 0.1
 

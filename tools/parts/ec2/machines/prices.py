@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from xml.sax.saxutils import escape
 
-from tools.parts.ec2.errors import AwsError
+from tools.parts.ec2.api.errors import AwsError
+from tools.parts.ec2.api.wire import NAMESPACE, Answer, Call
 from tools.parts.ec2.log import stamp
-from tools.parts.ec2.wire import NAMESPACE, Answer, Call
 
 PRODUCT = "Linux/UNIX"
 PAGE = 1000

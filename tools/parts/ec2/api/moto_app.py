@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tools.parts.ec2.wire import STATE_CODES, Answer, Call, write_form
+from tools.parts.ec2.api.wire import STATE_CODES, Answer, Call, write_form
 
 ACCOUNT = "123456789012"
 FILTERS = {"client-token": "client_token", "instance-lifecycle": "lifecycle"}

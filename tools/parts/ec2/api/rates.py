@@ -7,8 +7,8 @@ and besides, 1,000 instances at once and 2 a second after that.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tools.parts.ec2.errors import AwsError
-from tools.parts.ec2.wire import Call
+from tools.parts.ec2.api.errors import AwsError
+from tools.parts.ec2.api.wire import Call
 
 
 @dataclass

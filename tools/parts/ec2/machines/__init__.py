@@ -1,0 +1,1 @@
+"""The instances: capacity, tokens, states and prices, as the stand-in keeps them."""
