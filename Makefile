@@ -38,8 +38,8 @@ fix: $(READY) ## format, and mend what can be mended
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: $(READY) ## the benchmarks, as ratios measured side by side
-	@$(BIN)/python -m bench
+bench: $(READY) ## the benchmarks, as ratios measured side by side (ARGS="--against COMMIT" compares the function)
+	@$(BIN)/python -m bench $(ARGS)
 
 parts: $(READY) ## install the real outside systems that tests/real needs (ONLY=name,name for some)
 	@$(BIN)/python -m tools.parts install $(ONLY)

@@ -1,5 +1,9 @@
-"""`python -m bench`: run every benchmark, print the ratios, and fail if a target is missed."""
+"""`python -m bench`: run every benchmark, print the ratios, and fail if a target is missed.
 
+`--against COMMIT` compares the function with that of an older commit instead; `--only NAME` runs one.
+"""
+
+import argparse
 import json
 import platform
 import sqlite3
@@ -37,8 +41,21 @@ def _figure(value: float, unit: str) -> str:
     return f"{f'{value:,.{0 if value >= 20 else 2}f}{unit}':>11}"
 
 
+def measured(argv: list[str]) -> list[Row]:
+    parser = argparse.ArgumentParser(prog="python -m bench")
+    parser.add_argument("--against", metavar="COMMIT", help="compare with the function of this commit")
+    parser.add_argument("--only", metavar="NAME", choices=[name.removeprefix("bench.") for name in modules()])
+    asked = parser.parse_args(argv)
+    if asked.against:
+        from bench import _against
+
+        return _against.run(asked.against)
+    names = [f"bench.{asked.only}"] if asked.only else modules()
+    return [row for name in names for row in import_module(name).run()]
+
+
 def main() -> int:
-    rows: list[Row] = [row for name in modules() for row in import_module(name).run()]
+    rows = measured(sys.argv[1:])
     for line in table(rows):
         print(line)
     REPORT.parent.mkdir(exist_ok=True)
