@@ -93,7 +93,7 @@ class Autoscaler:
     random: Random
     together: Together = one_after_the_other
     readiness_check: ReadinessCheck | None = None
-    """Who else must call a new node Ready before it has joined."""
+    """What else must call a new node Ready before it has joined."""
 
     def tick(
         self,
@@ -174,7 +174,7 @@ class Autoscaler:
         try:
             return self.readiness_check.ready_nodes()
         except (Busy, Unknown) as error:
-            troubles.append(f"who is Ready cannot be asked, so the API's word counts ({error})")
+            troubles.append(f"the readiness check does not answer, so the API's word counts ({error})")
             return None
 
     def _prices(self, types: Sequence[str], zones: set[str]) -> Prices:
@@ -191,10 +191,10 @@ class _Turn:
     def __init__(
         self, autoscaler: Autoscaler, owner: str, until_s: float, told: Callable[[str], None]
     ) -> None:
-        self._auto, self._me, self._until_s, self._told = autoscaler, owner, until_s, told
+        self._auto, self._owner, self._until_s, self._told = autoscaler, owner, until_s, told
         a = autoscaler
         self._executor = Executor(a.settings, a.cloud, a.kubernetes, a.inbox, a.clock, a.together)
-        self._hands: DriverPorts[Cluster, Snapshot, Effect] = DriverPorts(
+        self._ports: DriverPorts[Cluster, Snapshot, Effect] = DriverPorts(
             read=self._read,
             look=self._look,
             commit=self._commit,
@@ -224,7 +224,7 @@ class _Turn:
         while not self.is_late():
             told = self._commits
             try:
-                ahead = advance(self._hands, self._workflow)
+                ahead = advance(self._ports, self._workflow)
             except Conflict:
                 continue
             except (Busy, Unknown) as error:
@@ -254,10 +254,10 @@ class _Turn:
         for _ in range(TROUBLES_MAX):
             found = a.store.read(SUBJECT)
             now_s, ttl_s = a.clock.now_s(), a.settings.lock_ttl_s
-            if lock.is_held(found.value, self._me, now_s, ttl_s=ttl_s, urgent=True):
+            if lock.is_held(found.value, self._owner, now_s, ttl_s=ttl_s, urgent=True):
                 return found.value.lock.owner
             try:
-                a.store.commit(SUBJECT, found, lock.take(found.value, self._me, now_s, ttl_s), a.new_id())
+                a.store.commit(SUBJECT, found, lock.take(found.value, self._owner, now_s, ttl_s), a.new_id())
             except Conflict:
                 continue
             except (Busy, Unknown):
@@ -274,7 +274,7 @@ class _Turn:
             return
         try:
             found = a.store.read(SUBJECT)
-            write = lock.release(found.value, self._me, a.clock.now_s())
+            write = lock.release(found.value, self._owner, a.clock.now_s())
             if write is not None:
                 a.store.commit(SUBJECT, found, write, a.new_id())
         except (Conflict, Busy, Unknown):
@@ -300,7 +300,7 @@ class _Turn:
         found = self._auto.store.read(SUBJECT)
         self._executor.read_s = asked_s
         self._known = found.value
-        self.held = self.held or found.value.lock.owner == self._me
+        self.held = self.held or found.value.lock.owner == self._owner
         return found
 
     def _step(self, cluster: Cluster, snapshot: Snapshot, now_s: float) -> Ahead:
@@ -311,12 +311,13 @@ class _Turn:
         self._commits += 1
         done = self._auto.store.commit(SUBJECT, found, write, commit_id)
         self._known = done.value
+        self.held = self.held or done.value.lock.owner == self._owner
         if write is self._stepped:
             self._tell(write)
         return done
 
     def _look(self) -> Snapshot:
-        listings = self._auto.look(self._me)
+        listings = self._auto.look(self._owner)
         self._executor.names = {instance_id_of(node): node.metadata.name for node in listings.nodes}
         self._executor.budgets = listings.budgets
         self.known_notices = frozenset(notice.key for notice in listings.notices)

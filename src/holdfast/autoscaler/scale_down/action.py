@@ -8,7 +8,7 @@ Rule 2: a condemnation is written before the kill and never taken back.  Giving 
         condemned outlive their action: a scale-up does not wait for a machine that takes
         long to die.
 Rule 3: a cordon belongs to its action.  An action that ends takes nothing back, because
-        a paused hand may cordon for it again later.  A tick that sees the cordon of an ended
+        a paused process may cordon for it again later.  A tick that sees the cordon of an ended
         action first writes it down as a stray, then lifts it.  The write proves that no
         action began between reading the record and looking at the world; without it the
         "stray" might belong to an action begun in that moment.
@@ -39,7 +39,7 @@ hear that, its time is up this much later."""
 
 
 def begin(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
-    """Plan who leaves; None if no worker may."""
+    """Plan which workers leave; None if none may."""
     there = reliable(cluster, snapshot)
     chosen = _leavers(cluster, snapshot, there, settings, now_s)
     if not chosen:

@@ -79,7 +79,7 @@ def test_a_readiness_check_that_gives_no_answer_makes_no_node_late(tmp_path: Pat
 
     assert [worker.ready for worker in seen.workers] == [True]
     assert seen.troubles == (
-        "who is Ready cannot be asked, so the API's word counts (http://prometheus: refused)",
+        "the readiness check does not answer, so the API's word counts (http://prometheus: refused)",
     )
 
 
