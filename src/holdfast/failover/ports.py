@@ -88,9 +88,3 @@ class GroupStore(Repository[Group], Protocol):
     def leases_left_s(self, agent_id: str) -> Mapping[str, float]:
         """What is left of each instance's newest lease, by the database's clock.  Repeatable."""
         ...
-
-
-class Agents(Protocol):
-    def perform(self, effect: Effect) -> object:
-        """Carry one effect out; answers True once the instance has stopped serving."""
-        ...

@@ -15,6 +15,7 @@ the lease is out here, it is out there.  That needs clocks that run at about the
 
 from dataclasses import dataclass, replace
 
+from holdfast.failover.events import FailoverEvent
 from holdfast.failover.group import Group, Takeover
 from holdfast.failover.ports import Effect, Fence, Seen
 from holdfast.failover.roles import Move
@@ -61,10 +62,12 @@ def settle(group: Group, effect: Effect, outcome: Outcome, now_s: float) -> Writ
         return None  # news of an earlier takeover
     if outcome == Happened(True) and not takeover.fenced:
         stopped = replace(group, takeover=replace(takeover, asked=True, fenced=True))
-        return Write(stopped, (Event("fenced", now_s, about=effect.instance_id),))
+        return Write(stopped, (Event(FailoverEvent.FENCED, now_s, about=effect.instance_id),))
     if not takeover.asked:
         silent = replace(group, takeover=replace(takeover, asked=True))
-        return Write(silent, (Event("notFenced", now_s, about=effect.instance_id, reason=str(outcome)),))
+        return Write(
+            silent, (Event(FailoverEvent.NOT_FENCED, now_s, about=effect.instance_id, reason=str(outcome)),)
+        )
     return None
 
 
@@ -83,7 +86,8 @@ def _revoke(group: Group, primary: str, why: str, now_s: float) -> Write[Group]:
     revoked = replace(group.move(primary, Move.SUPERSEDED), epoch=group.epoch + 1)
     revoked = replace(revoked, takeover=Takeover(primary, why, now_s))
     return Write(
-        revoked, (Event("revoked", now_s, about=primary, reason=why, numbers={"epoch": group.epoch}),)
+        revoked,
+        (Event(FailoverEvent.REVOKED, now_s, about=primary, reason=why, numbers={"epoch": group.epoch}),),
     )
 
 
@@ -94,7 +98,8 @@ def _promote(group: Group, seen: Seen, now_s: float, why: str) -> Write[Group] |
     epoch = group.epoch if group.takeover else group.epoch + 1
     promoted = replace(group, takeover=None, epoch=epoch, since_s=now_s).move(candidates[0], Move.PROMOTED)
     return Write(
-        promoted, (Event("promoted", now_s, about=candidates[0], reason=why, numbers={"epoch": epoch}),)
+        promoted,
+        (Event(FailoverEvent.PROMOTED, now_s, about=candidates[0], reason=why, numbers={"epoch": epoch}),),
     )
 
 

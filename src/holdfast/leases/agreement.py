@@ -11,6 +11,7 @@ Rule 4: a cap that leaves shards unread is said loudly, with the number of worke
 
 from holdfast.kernel import Do, Done, Event, Outcome, Wait, Workflow, Write
 from holdfast.leases.cap import Cap, View
+from holdfast.leases.events import LeaseEvent
 from holdfast.leases.ports import Apply, Effect, Seen
 
 LOOK_AGAIN_S = 30.0
@@ -38,7 +39,7 @@ WORKFLOW: Workflow[Cap, Seen, Effect] = Workflow(step, settle)
 def _told(cap: Cap, view: View, worker_id: str, now_s: float) -> tuple[Event, ...]:
     before = f"{cap.view.shards}/{cap.view.workers}" if cap.view else "nothing"
     agreed = Event(
-        "capAgreed",
+        LeaseEvent.CAP_AGREED,
         now_s,
         about=worker_id,
         reason=f"{before} → {view.shards}/{view.workers}",
@@ -52,4 +53,4 @@ def _told(cap: Cap, view: View, worker_id: str, now_s: float) -> tuple[Event, ..
         return (agreed,)
     why = f"{view.workers} workers may hold {view.max_leases_per_worker} leases each of {view.shards}"
     numbers = {"unread": view.unread, "workers_needed": view.workers_needed}
-    return agreed, Event("shardsUnread", now_s, about=worker_id, reason=why, numbers=numbers)
+    return agreed, Event(LeaseEvent.SHARDS_UNREAD, now_s, about=worker_id, reason=why, numbers=numbers)

@@ -226,7 +226,9 @@ def test_a_machine_that_is_condemned_already_is_not_condemned_again_by_its_notic
 
 def test_a_lock_that_is_taken_from_a_tick_at_work() -> None:
     held = "            if lock.is_held(found.value, self._owner, now_s, ttl_s=ttl_s, urgent=True):\n"
-    shell = broken("holdfast.autoscaler.tick", {held: "            if found.value.lock.owner == self._owner:\n"})
+    shell = broken(
+        "holdfast.autoscaler.tick", {held: "            if found.value.lock.owner == self._owner:\n"}
+    )
 
     days = (busy_days(seed, 24, shell.Autoscaler).complaints for seed in range(4))
     said = next((complaints for complaints in days if complaints), ())

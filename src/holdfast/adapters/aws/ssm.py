@@ -1,7 +1,5 @@
-"""Secrets out of the Parameter Store: read when they are needed, kept for two minutes, never shown."""
+"""Secrets out of the Parameter Store: read when they are needed, never shown."""
 
-import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.aws import client as aws
@@ -12,7 +10,6 @@ if TYPE_CHECKING:
     from types_boto3_ssm import SSMClient
 
 GET: Final = "ssm:GetParameter"
-KEPT_S: Final = 120.0
 CALLS: Final = (GET, "kms:Decrypt")
 """Both can be granted for one parameter and one key.  The second is needed for a key of the user's own."""
 
@@ -45,36 +42,3 @@ def parameter(client: "SSMClient", name: str) -> str:
                 f"(create it: `aws ssm put-parameter --type SecureString --name {name} --value …`)"
             ) from error
         raise
-
-
-class CachedParameter:
-    """A parameter that is asked for again after a while, or when its value has proven wrong."""
-
-    __slots__ = ("_client", "_kept_s", "_now_s", "_read_s", "_value", "name")
-
-    def __init__(
-        self,
-        client: "SSMClient",
-        name: str,
-        *,
-        kept_s: float = KEPT_S,
-        now_s: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.name = name
-        self._client, self._kept_s, self._now_s = client, kept_s, now_s
-        self._value: str | None = None
-        self._read_s = 0.0
-
-    def value(self) -> str:
-        """Raises as `parameter` does.  A value that is too old is not given out instead."""
-        now_s = self._now_s()
-        if self._value is None or not 0 <= now_s - self._read_s < self._kept_s:
-            self._value, self._read_s = parameter(self._client, self.name), now_s
-        return self._value
-
-    def forget(self) -> None:
-        """Ask again next time: the value was not accepted."""
-        self._value = None
-
-    def __repr__(self) -> str:
-        return f"CachedParameter({self.name!r})"

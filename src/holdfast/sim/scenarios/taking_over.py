@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from holdfast.failover import takeover
+from holdfast.failover.events import FailoverEvent
 from holdfast.failover.group import Group, Member
 from holdfast.failover.ports import Effect, Grant, GroupStore, Seen, Term
 from holdfast.failover.roles import Move, Role
@@ -51,7 +52,7 @@ class TakingOver:
         self._calm = False
 
     def begin(self) -> None:
-        first = Write(Group(agent_id=AGENT), (Event("registered", self.world.now),))
+        first = Write(Group(agent_id=AGENT), (Event(FailoverEvent.REGISTERED, self.world.now),))
         self.store.commit(AGENT, self.store.read(AGENT), first, self.world.new_id())
         for server in range(SERVERS):
             self.world.every(TICK_S, partial(self._tick, server))
@@ -156,14 +157,19 @@ class TakingOver:
             standbys = [m for m in group.members if m.role is Role.REPLICA and m not in gone]
             if not gone and len(standbys) >= 2:
                 return
-            events = [Event("confirmedGone", process.now_s(), about=member.instance_id) for member in gone]
+            events = [
+                Event(FailoverEvent.CONFIRMED_GONE, process.now_s(), about=member.instance_id)
+                for member in gone
+            ]
             for member in gone:
                 group = group.move(member.instance_id, Move.CONFIRMED_GONE)
                 self.group.agents.pop(member.instance_id, None)
             members = [m for m in group.members if m.role is not Role.TERMINATED]
             for _ in range(2 - len(standbys)):
                 members.append(Member(self._launch(), Role.REPLICA, ready=True))
-                events.append(Event("standbyReady", process.now_s(), about=members[-1].instance_id))
+                events.append(
+                    Event(FailoverEvent.STANDBY_READY, process.now_s(), about=members[-1].instance_id)
+                )
             store.commit(
                 AGENT,
                 found,
