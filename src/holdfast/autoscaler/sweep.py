@@ -6,7 +6,7 @@ Rule 2: whatever is removed is condemned first, by a write that fails if the rec
         since it was read.  So an intent that was committed meanwhile, and the machine that came of
         it, cannot be mistaken for an orphan.
 Rule 3: absence is no proof.  A node is deleted when its machine is listed as terminated, or has
-        been missing twice, five minutes apart.
+        been missing twice, five minutes apart; and never for its absence while the node is Ready.
 Rule 4: a few at a time, and nothing at all while something could not be looked at.
 """
 
@@ -181,7 +181,7 @@ def _burials(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: fl
     gone: list[Effect] = []
     for ghost in snapshot.ghosts:
         terminated = ghost.state is State.TERMINATED
-        absent = ghost.state is None and ghost.instance_id in since_s
+        absent = ghost.state is None and ghost.instance_id in since_s and not ghost.ready
         if terminated or (absent and now_s - since_s[ghost.instance_id] >= settings.absent_s):
             gone.append(DeleteNode(ghost.instance_id, ghost.name, ghost.uid))
     return gone[: max(settings.sweep_batch, 1) * 10]

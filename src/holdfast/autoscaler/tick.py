@@ -148,6 +148,7 @@ class Autoscaler:
         types = sorted({kind for pool in settings.pools for kind in pool.instance_types})
         return Listings(
             owner=owner,
+            at_s=self.clock.now_s(),
             instances=instances,
             nodes=nodes,
             pods=pods,

@@ -52,6 +52,8 @@ class Ghost:
     uid: str
     state: State | None
     """None: the machine is not listed at all, which once is no proof."""
+    ready: bool = False
+    """Its kubelet reports: some machine is there, whatever the listing says."""
 
 
 @dataclass(frozen=True, slots=True)

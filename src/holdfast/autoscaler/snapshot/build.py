@@ -4,7 +4,7 @@ A node belongs to a machine by its provider id or instance label, never by addre
 that belongs to none is not ours (the control plane, or a node of another tool), but still offers room.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.autoscaler.ports import Load
@@ -25,7 +25,9 @@ from holdfast.cloud.kubernetes import (
 from holdfast.cloud.launches import Template
 
 MANY = 2
-"""A single node that is not ready is no sign of a wider trouble."""
+"""A single node that is not ready or not there is no sign of a wider trouble."""
+SETTLED_SWEEPS = 2
+"""A machine that is older than so many times SWEEP_AFTER_SEC has joined, or was swept before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,8 @@ class Listings:
     """Everything that one look brought, as it was listed."""
 
     owner: str = ""
+    at_s: float = 0.0
+    """When it was looked."""
     instances: Sequence[Instance] = ()
     nodes: Sequence[KubeNode] = ()
     pods: Sequence[Pod] = ()
@@ -86,7 +90,7 @@ def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> S
         digests=listings.digests,
         places=joined.places,
         prices=listings.prices,
-        troubles=(*listings.troubles, *brake(joined.workers, listings.settings)),
+        troubles=(*listings.troubles, *brake(joined, listings.settings, listings.at_s)),
     )
 
 
@@ -115,7 +119,9 @@ def join(listings: Listings) -> Joined:
             nodes[instance_id] = _the_one_in_use(node, nodes.get(instance_id))
         if instance_id and not is_control_plane(node) and _is_bereft(node, instance):
             state = instance.state if instance else None
-            ghosts.append(Ghost(instance_id, node.metadata.name, node.metadata.uid, state))
+            ghosts.append(
+                Ghost(instance_id, node.metadata.name, node.metadata.uid, state, ready=node.is_ready)
+            )
         elif instance is None:
             others.append(node)
     workers = tuple(
@@ -164,9 +170,24 @@ def _places(settings: Settings, zones: Mapping[str, str]) -> Iterable[Place]:
                 yield Place(pool.name, zones[subnet_id], subnet_id)
 
 
-def brake(workers: Iterable[Worker], settings: Settings) -> Iterable[str]:
-    """Many nodes that fail at once look like a broken network or control plane: no worker leaves then."""
-    once_joined = [w for w in workers if w.alive and w.node_name and not w.joining]
+def brake(joined: Joined, settings: Settings, at_s: float) -> Iterator[str]:
+    """Many that fail at once look like a mistake of ours or a broken control plane: no worker leaves then."""
+    alive = [worker for worker in joined.workers if worker.alive]
+    once_joined = [worker for worker in alive if worker.node_name and not worker.joining]
     not_ready = sum(not worker.ready for worker in once_joined)
-    if not_ready >= MANY and not_ready > settings.brake_not_ready_fraction * len(once_joined):
+    if _many(not_ready, len(once_joined), settings):
         yield f"{not_ready} of {len(once_joined)} nodes are not ready at once"
+    settled_s = at_s - SETTLED_SWEEPS * settings.sweep_after_s
+    settled = [worker for worker in alive if worker.ours and worker.instance.launched_s < settled_s]
+    without_node = sum(not worker.node_name for worker in settled)
+    if _many(without_node, len(settled), settings):
+        looks_like = "another cluster behind the kubeconfig, or nodes that were deleted"
+        yield f"{without_node} of {len(settled)} machines have no node at once: {looks_like}"
+    without_machine = sum(ghost.ready and ghost.state is None for ghost in joined.ghosts)
+    if _many(without_machine, without_machine + len(once_joined), settings):
+        looks_like = "another region, or tags that were changed"
+        yield f"{without_machine} Ready nodes have no listed machine at once: {looks_like}"
+
+
+def _many(count: int, of: int, settings: Settings) -> bool:
+    return count >= MANY and count > settings.brake_not_ready_fraction * of

@@ -71,11 +71,12 @@ def test_of_two_nodes_of_one_machine_the_one_in_use_counts() -> None:
 def test_a_node_whose_machine_does_not_live_is_a_ghost(state: State, ghost: bool) -> None:
     snapshot = build(listings(node("n-1"), instances=[instance("i-1", state=state)]))
 
-    assert snapshot.ghosts == ((Ghost("i-1", "n-1", "uid-n-1", state),) if ghost else ())
+    assert snapshot.ghosts == ((Ghost("i-1", "n-1", "uid-n-1", state, ready=True),) if ghost else ())
 
 
 def test_a_node_of_ours_whose_machine_is_not_listed_is_a_ghost_of_unknown_state() -> None:
-    assert build(listings(node("n-1"), instances=[])).ghosts == (Ghost("i-1", "n-1", "uid-n-1", None),)
+    ghost = Ghost("i-1", "n-1", "uid-n-1", None, ready=True)
+    assert build(listings(node("n-1"), instances=[])).ghosts == (ghost,)
 
 
 @pytest.mark.parametrize("role", ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
