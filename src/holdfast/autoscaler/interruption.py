@@ -127,9 +127,7 @@ def needed(
     """Those that the fleet still needs, and those that it does not."""
     interrupted = frozenset(affected.instance_id for affected in cluster.interrupted)
     closed = interrupted | {one.instance_id for one in cluster.condemned}
-    left = size(cluster, snapshot) - sum(
-        affected.kind is NoticeKind.REBALANCE for affected in cluster.interrupted
-    )
+    left, alive = _left(cluster, snapshot), {w.instance_id for w in snapshot.workers if w.alive}
     wanted: list[Interrupted] = []
     spare: list[Interrupted] = []
     unreplaced = {
@@ -137,13 +135,21 @@ def needed(
     }
     for n, affected in enumerate(waiting):
         leaving = frozenset({*unreplaced, *(d.instance_id for d in spare), affected.instance_id})
+        # It died, and its loss was made good before its notice came: one more would be too many.
+        full = affected.instance_id not in alive and left + len(wanted) >= settings.max_workers
         above_floor = left + len(wanted) >= settings.min_workers
         considered = n < CONSIDERED_MAX or not wanted
-        if above_floor and considered and not snapshot.fits_without(leaving, closed):
+        if full or (above_floor and considered and not snapshot.fits_without(leaving, closed)):
             spare.append(affected)
         else:
             wanted.append(affected)
     return wanted, spare
+
+
+def _left(cluster: Cluster, snapshot: Snapshot) -> int:
+    """Workers that there are or may be, without all that have a notice or a hint."""
+    hinted = sum(affected.kind is NoticeKind.REBALANCE for affected in cluster.interrupted)
+    return size(cluster, snapshot) - hinted
 
 
 def needs_for(wanted: Sequence[Interrupted], snapshot: Snapshot, settings: Settings) -> tuple[Need, ...]:
@@ -193,9 +199,7 @@ def unneeded(cluster: Cluster, spare: Sequence[Interrupted], now_s: float) -> Wr
     """Write down that these leave without a replacement."""
     spare = spare[:EVENTS_MAX]
     events = tuple(
-        Event(
-            AutoscalerEvent.NOT_REPLACED, now_s, about=affected.instance_id, reason="its pods fit elsewhere"
-        )
+        Event(AutoscalerEvent.NOT_REPLACED, now_s, about=affected.instance_id, reason="the others are enough")
         for affected in spare
     )
     return Write(answered(cluster, spare, UNNEEDED), events)

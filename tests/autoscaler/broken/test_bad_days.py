@@ -1,19 +1,21 @@
 """Days on which the listings are wrong altogether: nothing that serves is ended because of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from holdfast.autoscaler import sweep
+from holdfast.autoscaler import interruption, sweep
 from holdfast.autoscaler.ports import DeleteNode, Terminate
-from holdfast.autoscaler.record import Cluster, Missing
+from holdfast.autoscaler.record import Cluster, Interrupted, Missing
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import build as shipped
 from holdfast.autoscaler.workflow import step
-from holdfast.cloud import Instance
+from holdfast.cloud import Instance, NoticeKind
 from holdfast.cloud.kubernetes import KubeNode
 from holdfast.kernel import Do, Write
+from tests.autoscaler.unit.snapshots import snapshot, worker
 from tests.proof import prove
 from tests.variants import broken
 from tests.workloads import instance, node
@@ -65,7 +67,19 @@ def a_ready_node_stays(deletes: Any) -> None:
     assert deletes.effects(cluster, snapshot, SETTINGS, NOW_S) == ()
 
 
+def a_loss_is_made_good_once(module: Any) -> None:
+    """A machine died, a new one was asked for, and only then its notice came: the fleet is full already."""
+    gone = Interrupted("i-9", NoticeKind.GONE, int(NOW_S) - 60, int(NOW_S) - 60)
+    full = Settings(min_workers=1, max_workers=3)
+    crowded = snapshot(*(worker(f"i-{n}") for n in (1, 2, 3)), fits_without=lambda *_: "no room")
+    cluster = Cluster(interrupted=(gone,))
+    assert module.needed(cluster, crowded, cluster.interrupted, full) == ([], [gone])
+    roomy = replace(full, max_workers=4)
+    assert module.needed(cluster, crowded, cluster.interrupted, roomy) == ([gone], [])
+
+
 CLAIMS = {
+    a_loss_is_made_good_once: interruption,
     no_machine_ends_for_missing_nodes: shipped,
     no_node_goes_for_missing_machines: shipped,
     a_ready_node_stays: sweep,
@@ -94,6 +108,11 @@ def test_what_it_looks_like_is_said() -> None:
 
 
 VARIANTS = {
+    "bad day: a loss is made good again when its notice comes late": (
+        "holdfast.autoscaler.interruption",
+        {"        if full or (above_floor": "        if (above_floor"},
+        a_loss_is_made_good_once,
+    ),
     "bad day: all machines without a node are swept as surplus": (
         "holdfast.autoscaler.snapshot.build",
         {"    if _many(without_node, len(settled), settings):": "    if False:"},

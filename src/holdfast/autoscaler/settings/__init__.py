@@ -124,7 +124,7 @@ class Settings:
     sweep_after_s: int = 300
     """A machine of ours that the record does not name is swept this long after its launch."""
     brake_not_ready_fraction: float = 0.34
-    """With more workers than this NotReady at once, nothing scales down and nothing is swept."""
+    """If more than this share is NotReady or without a node at once, nothing scales down or is swept."""
     observe: bool = False
     """Look, decide, record what would be done; touch nothing."""
     # Where things are
