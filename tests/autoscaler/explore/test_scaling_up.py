@@ -38,7 +38,7 @@ def two_requests() -> Here:
 
 
 def an_old_listing_at_the_top() -> Here:
-    """H4, upwards: a tick that does not see the new worker yet launches none past the greatest size."""
+    """H4, upwards: a tick that does not see the new worker yet launches none past the maximum size."""
     return start(World(fleet("aa"), 5), hands=2, jumps=1)
 
 

@@ -139,7 +139,7 @@ def world_breaks(world: World) -> str:
 
 
 def too_many(cluster: Cluster, world: World, settings: Settings) -> str:
-    """Named machines that are not leaving, against the greatest size."""
+    """Named machines that are not leaving, against the maximum size."""
     staying = [
         m.instance_id
         for m in world.alive

@@ -105,7 +105,7 @@ def _bars_to_scale_up(
     yield _over("cool-down after the last scale-up", cluster.last_up_s, settings.cooldown_up_s, now_s)
     there = size(cluster, snapshot)
     yield Condition(
-        "greatest size",
+        "maximum size",
         there < settings.max_workers,
         f"{there} workers there or on their way, MAX_WORKERS is {settings.max_workers}",
     )

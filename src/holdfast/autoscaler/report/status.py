@@ -140,7 +140,13 @@ def _action(cluster: Cluster, now_s: float) -> Action | None:
     if (up := cluster.scale_up) is not None:
         return Action("up", up.action_id, _seconds(now_s - up.started_s), up.reason, _scale_up(up))
     if (down := cluster.scale_down) is not None:
-        return Action("down", down.action_id, _seconds(now_s - down.started_s), "idle", _scale_down(down))
+        return Action(
+            "down",
+            down.action_id,
+            _seconds(now_s - down.started_s),
+            "the workers are idle",
+            _scale_down(down),
+        )
     return None
 
 

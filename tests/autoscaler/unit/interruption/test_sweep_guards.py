@@ -66,7 +66,7 @@ def test_only_a_ready_node_is_adopted_and_only_where_it_is_wanted() -> None:
     assert claimed(Cluster(), one, surplus())[0] == "terminating"
     assert claimed(Cluster(), *TWO, ready_surplus())[0] == "terminating", "the floor has enough"
     waiting: dict[str, Any] = {"pending": 1, "settings": replace(SETTINGS, max_workers=3)}
-    assert claimed(Cluster(), *TWO, ready_surplus(), **waiting)[0] == "adopted", "it fits the greatest size"
+    assert claimed(Cluster(), *TWO, ready_surplus(), **waiting)[0] == "adopted", "it fits the maximum size"
     too_many: dict[str, Any] = {"pending": 1, "settings": replace(SETTINGS, max_workers=2)}
     assert claimed(Cluster(), *TWO, ready_surplus(), **too_many)[0] == "terminating"
 

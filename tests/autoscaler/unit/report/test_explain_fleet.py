@@ -118,7 +118,7 @@ def test_reasons_to_scale_up_and_what_is_against_it() -> None:
         "no action in progress": True,
         "not paused": True,
         "cool-down after the last scale-up": False,
-        "greatest size": False,
+        "maximum size": False,
         "back-off": False,
         "launches of this hour": False,
         "somewhere to scale up": True,
