@@ -283,6 +283,8 @@ class Cluster:
     failures: int = 0
     """Scale-ups in a row that brought nothing."""
     back_off_until_s: int = 0
+    last_action_id: str = ""
+    """Of the action that ended last: no other bears its id, however soon it begins."""
     hold_code: str = ""
     """A `Reason`: why nothing was begun when it last changed.  Empty: an action was."""
     hold_reason: str = ""
@@ -300,6 +302,15 @@ class Cluster:
 
     def with_lock(self, lock: Lock) -> Self:
         return replace(self, lock=lock)
+
+    def next_action_id(self, owner: str, now_s: float) -> str:
+        """`<epoch>-<owner>`, as the seeds write it; the second of one owner in one second gets a number."""
+        first = f"{now_s:.0f}-{owner}"
+        if self.last_action_id == first:
+            return f"{first}.2"
+        if self.last_action_id.startswith(f"{first}."):
+            return f"{first}.{int(self.last_action_id.rpartition('.')[2]) + 1}"
+        return first
 
     def is_condemned(self, instance_id: str) -> bool:
         return any(one.instance_id == instance_id for one in self.condemned)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler import interruption, sweep
+from holdfast.autoscaler import interruption, record, sweep
 from holdfast.autoscaler.ports import DeleteNode, Terminate
 from holdfast.autoscaler.record import Cluster, Interrupted, Missing
 from holdfast.autoscaler.settings import Settings
@@ -78,7 +78,14 @@ def a_loss_is_made_good_once(module: Any) -> None:
     assert module.needed(cluster, crowded, cluster.interrupted, roomy) == ([gone], [])
 
 
+def two_actions_have_two_ids(module: Any) -> None:
+    """A tick ends one action and begins the next within a second, on one look."""
+    first = module.Cluster().next_action_id("req-1", NOW_S)
+    assert module.Cluster(last_action_id=first).next_action_id("req-1", NOW_S) != first
+
+
 CLAIMS = {
+    two_actions_have_two_ids: record,
     a_loss_is_made_good_once: interruption,
     no_machine_ends_for_missing_nodes: shipped,
     no_node_goes_for_missing_machines: shipped,
@@ -108,6 +115,11 @@ def test_what_it_looks_like_is_said() -> None:
 
 
 VARIANTS = {
+    "S-A1: two actions of one second share an id": (
+        "holdfast.autoscaler.record",
+        {'            return f"{first}.2"\n': "            return first\n"},
+        two_actions_have_two_ids,
+    ),
     "bad day: a loss is made good again when its notice comes late": (
         "holdfast.autoscaler.interruption",
         {"        if full or (above_floor": "        if (above_floor"},

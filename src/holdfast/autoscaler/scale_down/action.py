@@ -45,7 +45,7 @@ def begin(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
     if not chosen:
         return None
     action = ScaleDown(
-        action_id=f"{now_s:.0f}-{snapshot.owner}",
+        action_id=cluster.next_action_id(snapshot.owner, now_s),
         started_s=int(now_s),
         targets=tuple(Target(instance_id) for instance_id in chosen),
     )
@@ -253,6 +253,7 @@ def end(cluster: Cluster, now_s: float) -> Write[Cluster]:
     ended = replace(
         cluster,
         scale_down=None,
+        last_action_id=action.action_id,
         lock=FREE,
         last_scale_s=int(now_s) if left else cluster.last_scale_s,
         worker_count=max(0, cluster.worker_count - len(left)),

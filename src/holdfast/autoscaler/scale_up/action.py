@@ -53,7 +53,7 @@ def begin(
     left = settings.launch_budget - spent_lately(cluster, now_s)
     if left <= 0:
         return "the launches of this hour are spent"
-    up = cluster.scale_up or ScaleUp(f"{now_s:.0f}-{snapshot.owner}", int(now_s), 0, reason=why)
+    up = cluster.scale_up or ScaleUp(cluster.next_action_id(snapshot.owner, now_s), int(now_s), 0, reason=why)
     launches: list[Launch] = []
     for need in needs:
         group = 1 + max((row.group for row in (*up.launches, *launches)), default=0)
@@ -247,6 +247,7 @@ def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Wri
     ended = replace(
         cluster,
         scale_up=None,
+        last_action_id=up.action_id,
         lock=FREE,
         recent=(*cluster.recent, *_remembered(up, now_s)),
         interrupted=interrupted,

@@ -26,8 +26,8 @@ from holdfast.cloud.launches import Template
 
 MANY = 2
 """A single node that is not ready or not there is no sign of a wider trouble."""
-SETTLED_SWEEPS = 2
-"""A machine that is older than so many times SWEEP_AFTER_SEC has joined, or was swept before."""
+SETTLED_S = 6 * 3_600
+"""A machine of this age has joined once, or it would have been swept long ago."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,8 +177,7 @@ def brake(joined: Joined, settings: Settings, at_s: float) -> Iterator[str]:
     not_ready = sum(not worker.ready for worker in once_joined)
     if _many(not_ready, len(once_joined), settings):
         yield f"{not_ready} of {len(once_joined)} nodes are not ready at once"
-    settled_s = at_s - SETTLED_SWEEPS * settings.sweep_after_s
-    settled = [worker for worker in alive if worker.ours and worker.instance.launched_s < settled_s]
+    settled = [w for w in alive if w.ours and at_s - w.instance.launched_s > SETTLED_S]
     without_node = sum(not worker.node_name for worker in settled)
     if _many(without_node, len(settled), settings):
         looks_like = "another cluster behind the kubeconfig, or nodes that were deleted"

@@ -23,6 +23,8 @@ def judge(commit: Commit) -> None:
         _paused(commit)
     if before.worker_count != after.worker_count:
         _counted(commit)
+    if before.last_action_id != after.last_action_id:
+        _ended(commit)
     held = (before.hold_code, before.hold_reason)
     if held != (after.hold_code, after.hold_reason) and not _decides(commit):
         commit.accuse("the reason for holding changes, and no decision is told")
@@ -30,6 +32,18 @@ def judge(commit: Commit) -> None:
 
 def _decides(commit: Commit) -> bool:
     return any(commit.tells("decision", about) for about in ("hold", "scale-up", "scale-down"))
+
+
+def _ended(commit: Commit) -> None:
+    """The id of the action that ended last: so that no later one bears it."""
+    before, after = commit.before, commit.after
+    closed = [
+        was.action_id
+        for was, now in ((before.scale_up, after.scale_up), (before.scale_down, after.scale_down))
+        if was is not None and now is None
+    ]
+    if after.last_action_id not in closed:
+        commit.accuse(f"lastActionId is {after.last_action_id!r}, and no such action ended")
 
 
 def _cool_downs(commit: Commit) -> None:

@@ -1,5 +1,7 @@
 """What no record may say, and what each part of it counts."""
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.autoscaler.record import Cluster, LaunchStatus, ScaleDown, ScaleUp, Status, Target
@@ -46,3 +48,15 @@ def test_on_its_way_is_what_is_owed_and_what_has_not_joined() -> None:
 
     assert up is not None
     assert (up.joining, up.owed, up.on_its_way) == (("i-9",), 2, 3)
+
+
+def test_an_action_that_begins_in_the_second_in_which_another_ended_has_an_id_of_its_own() -> None:
+    ids, cluster = list[str](), Cluster()
+    for _ in range(12):
+        ids.append(cluster.next_action_id("req-1", 100.4))
+        cluster = replace(cluster, last_action_id=ids[-1])
+
+    assert ids[:3] == ["100-req-1", "100-req-1.2", "100-req-1.3"]
+    assert len(set(ids)) == 12
+    assert cluster.next_action_id("req-1", 101.0) == "101-req-1"
+    assert cluster.next_action_id("req-12", 100.4) == "100-req-12"
