@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.aws import ec2 as package
-from holdfast.adapters.aws.ec2 import CALLS, templates
 from holdfast.adapters.aws.ec2 import launch as launches
+from holdfast.adapters.aws.ec2 import templates
+from holdfast.adapters.aws.ec2.calls import CALLS
 from holdfast.adapters.aws.ec2.catalog import shape_of
 from holdfast.adapters.aws.ec2.console import KEPT, end_of_console, masked
 from holdfast.adapters.aws.ec2.launch import run

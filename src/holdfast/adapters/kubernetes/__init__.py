@@ -10,7 +10,6 @@ from holdfast.adapters.kubernetes.api import KubernetesApi, connect
 from holdfast.adapters.kubernetes.auth.cluster_access import ClusterAccess
 from holdfast.adapters.kubernetes.calls import CALLS, Call
 from holdfast.adapters.kubernetes.errors import Denied
-from holdfast.adapters.kubernetes.permissions import Permission, can_i
 
 __all__ = [
     "CALLS",
@@ -18,7 +17,5 @@ __all__ = [
     "ClusterAccess",
     "Denied",
     "KubernetesApi",
-    "Permission",
-    "can_i",
     "connect",
 ]

@@ -109,12 +109,12 @@ def _token_fetcher(settings: Settings, environ: Mapping[str, str]) -> Callable[[
 
 def metrics_of(settings: Settings, kubernetes: "KubernetesApi") -> Metrics:
     """The source of the load that the settings name."""
-    from holdfast.adapters.kubernetes.metrics import MetricsServer, RequestsOnly
+    if settings.metrics != "prometheus":
+        from holdfast.adapters.kubernetes.metrics import MetricsServer, RequestsOnly
 
-    if settings.metrics == "metrics-server":
+        if settings.metrics == "requests":
+            return RequestsOnly()
         return MetricsServer(kubernetes.client, max_age_s=settings.metrics_max_age_s)
-    if settings.metrics == "requests":
-        return RequestsOnly()
     if not settings.prometheus_url:
         return NoPrometheus(settings)
     from holdfast.adapters.prometheus import Prometheus

@@ -55,8 +55,9 @@ def kubernetes(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check
 
 
 def _permissions(api: "KubernetesApi", settings: Settings) -> Iterator[Check]:
-    from holdfast.adapters.kubernetes import CALLS, can_i
+    from holdfast.adapters.kubernetes import CALLS
     from holdfast.adapters.kubernetes.calls import LIST_NODE_METRICS
+    from holdfast.adapters.kubernetes.permissions import can_i
 
     wanted = [call for call in CALLS if call != LIST_NODE_METRICS or settings.metrics == "metrics-server"]
     try:

@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.adapters.kubernetes import CALLS, Call, Denied, KubernetesApi, can_i
+from holdfast.adapters.kubernetes import CALLS, Call, Denied, KubernetesApi
 from holdfast.adapters.kubernetes.auth.access import Access
 from holdfast.adapters.kubernetes.auth.trust import authority
 from holdfast.adapters.kubernetes.calls import REVIEW_ACCESS
 from holdfast.adapters.kubernetes.client import Client
 from holdfast.adapters.kubernetes.metrics import MetricsServer
+from holdfast.adapters.kubernetes.permissions import can_i
 from holdfast.cloud.kubernetes import Eviction, KubeNode, Meta, Pod
 from tests.real.corner import Corner
 from tests.real.product import manifest

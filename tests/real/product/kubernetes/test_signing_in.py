@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from holdfast.adapters.kubernetes import CALLS, ClusterAccess, Denied, KubernetesApi, can_i, connect
+from holdfast.adapters.kubernetes import CALLS, ClusterAccess, Denied, KubernetesApi, connect
 from holdfast.adapters.kubernetes.calls import EVICT_POD, LIST_PODS
+from holdfast.adapters.kubernetes.permissions import can_i
 from holdfast.kernel import HoldfastError, Invalid
 from tests.real.corner import Corner
 from tests.real.product.kubernetes.seeing import pod_of

@@ -5,8 +5,7 @@ Here belong requests, pages and the meaning of refusals, with small configuratio
 decided by the parts.
 """
 
-from holdfast.adapters.aws.ec2.calls import CALLS, Call
 from holdfast.adapters.aws.ec2.client import make_client
 from holdfast.adapters.aws.errors import Denied
 
-__all__ = ["CALLS", "Call", "Denied", "make_client"]
+__all__ = ["Denied", "make_client"]
