@@ -18,6 +18,7 @@ from holdfast.kernel import Busy, Conflict, Corrupt, Event, Logged, Unknown, Wri
 from holdfast.kernel.event import EVENTS_KEPT_S
 
 BUSY_TIMEOUT_S = 5.0
+OPEN_AGAIN_S = 0.02
 TRANSIENT = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
@@ -37,10 +38,21 @@ class Database:
         )
         self._db.create_function("now_s", 0, now_s)
         try:
-            self._prepare()
+            self._open(give_up_s=time.monotonic() + BUSY_TIMEOUT_S)
         except BaseException:
             self._db.close()
             raise
+
+    def _open(self, give_up_s: float) -> None:
+        """SQLite does not always wait by itself while another process makes the file, or closes it last."""
+        while True:
+            try:
+                return self._prepare()
+            except Busy as busy:
+                code = getattr(busy.__cause__, "sqlite_errorcode", 0) & 0xFF
+                if code not in TRANSIENT or time.monotonic() > give_up_s:
+                    raise
+                time.sleep(OPEN_AGAIN_S)
 
     def _prepare(self) -> None:
         known = migrations()
