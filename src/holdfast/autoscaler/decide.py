@@ -1,23 +1,29 @@
 """Whether to scale up, to scale down or to hold, and why.
 
 Rule 1: no data is not zero.  What could not be measured holds, with the reason.
-Rule 2: below the floor the fleet scales up without any cool-down.  Only the back-off after failed
-        scale-ups delays that, because a launch storm repairs nothing.
-Rule 3: pods that no template of ours could run are no reason to scale up.
+Rule 2: below the floor the fleet scales up without any cool-down, in any pool that has room.  A pool whose
+        scale-ups failed backs off alone, because a launch storm repairs nothing.
+Rule 3: pods that no new node would help are no reason to scale up, and none against scaling down.  Which
+        workers are idle is judged pool by pool.
 Rule 4: an operator who pauses stops what would begin, never what repairs.
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from holdfast.autoscaler.events import AutoscalerEvent
-from holdfast.autoscaler.fleet import on_its_way, serving, size, size_of_pool
+from holdfast.autoscaler.fleet import on_its_way, serving, size, size_of_pool, without_node
 from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.reasons import Reason
-from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.record import Cluster, PoolIdle, Purpose
+from holdfast.autoscaler.scale_down.idle import idle_for_long, idle_pools, idle_since
+from holdfast.autoscaler.scale_up.pool_failures import is_sound
+from holdfast.autoscaler.scale_up.spread import spread
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Need, Snapshot
+from holdfast.cloud.text import lasting
 from holdfast.kernel import Event, Write
 
 
@@ -41,61 +47,81 @@ class RemoveWorkers:
     word: ClassVar = "scale-down"
     code: Reason = Reason.WORKERS_IDLE
     why: str = "the workers are idle"
+    pools: frozenset[str] = frozenset()
+    """Those that are idle for long enough."""
 
 
 Decision = Hold | AddWorkers | RemoveWorkers
 
 
 def decide(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:
-    missing = below_floor(cluster, snapshot, settings)
+    missing = below_floor(cluster, snapshot, settings, now_s)
     if missing:
-        return _unless_backing_off(AddWorkers(missing, Reason.BELOW_FLOOR, "below the floor"), cluster, now_s)
+        return _of_sound_pools(AddWorkers(missing, Reason.BELOW_FLOOR, "below the floor"), cluster, now_s)
     if is_paused(cluster, now_s):
         return Hold(Reason.PAUSED, f"paused: {cluster.paused_why}" if cluster.paused_why else "paused")
-    scale_up = _scale_up(cluster, snapshot, settings, now_s)
-    if scale_up is not None:
-        return scale_up
-    return _scaling_down(cluster, snapshot, settings, now_s)
+    held: Hold | None = None
+    for wish in (_for_pods, _for_load):
+        wanted = wish(cluster, snapshot, settings, now_s)
+        if isinstance(wanted, AddWorkers):
+            return wanted
+        held = held or wanted
+    # What one pool waits for keeps no idle worker of another: at the greatest size neither would ever move.
+    scale_down = _scaling_down(cluster, snapshot, settings, now_s)
+    return held if held is not None and isinstance(scale_down, Hold) else scale_down
 
 
-def below_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings) -> tuple[Need, ...]:
-    """What is missing to the least number of workers, by pool."""
+def below_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Need, ...]:
+    """What is missing to the least number of workers, by pool.  Beyond the pools' own floors any will do."""
+    # With many at once it is the list of nodes that is wrong, and none has left the floor.
+    absent = () if snapshot.doubts else without_node(cluster, snapshot)
+    lost = Counter(worker.instance.pool for worker in absent)
     needs = [
-        Need(pool.name, pool.min_workers - there, "below the pool's floor")
+        Need(pool.name, pool.min_workers - there, "below the pool's floor", purpose=Purpose.REPAIR)
         for pool in settings.pools
-        if (there := size_of_pool(cluster, snapshot, pool.name)) < pool.min_workers
+        if (there := size_of_pool(cluster, snapshot, pool.name) - lost[pool.name]) < pool.min_workers
     ]
-    missing = settings.min_workers - size(cluster, snapshot) - sum(need.count for need in needs)
+    there = size(cluster, snapshot) - lost.total()
+    missing = settings.min_workers - there - sum(need.count for need in needs)
     if missing > 0:
-        needs.append(Need(settings.pools[0].name, missing, "below the floor"))
+        beside = Counter({need.pool: need.count for need in needs})
+        needs += [
+            Need(pool, count, "below the floor", purpose=Purpose.REPAIR)
+            for pool, count in spread(missing, cluster, snapshot, settings, now_s, beside).items()
+        ]
     return tuple(needs)
 
 
-def _scale_up(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision | None:
-    if snapshot.pending:
-        # Without a stamp they have only just been seen; the stamp is written with this Hold.
-        waited_s = _since(cluster.pending_since_s or now_s, now_s)
-        if waited_s < settings.pending_up_s:
-            so_far = f"pods are pending for {waited_s:.0f} s of {settings.pending_up_s} s"
-            return Hold(Reason.PENDING_TOO_SHORT, f"no scale-up yet: {so_far}")
-        needs = snapshot.needs(on_its_way(cluster, snapshot))
-        if not needs:
-            return Hold(Reason.CAPACITY_ON_ITS_WAY, "workers on their way will take the pending pods")
-        return _within_bounds(
-            AddWorkers(needs, Reason.PODS_PENDING, "pods are pending"), cluster, snapshot, settings, now_s
-        )
-    if snapshot.load.cpu is not None and snapshot.load.cpu > settings.cpu_up:
-        if on_its_way(cluster, snapshot):
-            return Hold(Reason.CAPACITY_ON_ITS_WAY, "the workers are busy, and another is on its way")
-        one = Need(settings.pools[0].name, 1, "busy")
-        return _within_bounds(
-            AddWorkers((one,), Reason.WORKERS_BUSY, "the workers are busy"),
-            cluster,
-            snapshot,
-            settings,
-            now_s,
-        )
-    return None
+def _for_pods(
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
+) -> AddWorkers | Hold | None:
+    if not snapshot.pending:
+        return None
+    # Without a stamp they have only just been seen; the stamp is written with this Hold.
+    waited_s = _since(cluster.pending_since_s or now_s, now_s)
+    if waited_s < settings.pending_up_s:
+        so_far = f"pods are pending for {lasting(waited_s)} of {lasting(settings.pending_up_s)}"
+        return Hold(Reason.PENDING_TOO_SHORT, f"no scale-up yet: {so_far}")
+    needs = snapshot.needs(on_its_way(cluster, snapshot))
+    if not needs:
+        return Hold(Reason.CAPACITY_ON_ITS_WAY, "workers on their way will take the pending pods")
+    return _within_bounds(
+        AddWorkers(needs, Reason.PODS_PENDING, "pods are pending"), cluster, snapshot, settings, now_s
+    )
+
+
+def _for_load(
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
+) -> AddWorkers | Hold | None:
+    if snapshot.load.cpu is None or snapshot.load.cpu <= settings.cpu_up:
+        return None
+    if on_its_way(cluster, snapshot):
+        return Hold(Reason.CAPACITY_ON_ITS_WAY, "the workers are busy, and another is on its way")
+    chosen = spread(1, cluster, snapshot, settings, now_s, tainted=False)
+    needs = tuple(Need(pool, count, "busy") for pool, count in chosen.items())
+    return _within_bounds(
+        AddWorkers(needs, Reason.WORKERS_BUSY, "the workers are busy"), cluster, snapshot, settings, now_s
+    )
 
 
 def _within_bounds(
@@ -106,36 +132,45 @@ def _within_bounds(
             Reason.SCALE_UP_COOLING_DOWN, "more workers are wanted: cooling down after the last scale-up"
         )
     room = min(settings.max_workers - size(cluster, snapshot), settings.max_batch_up)
+    if room <= 0:
+        return Hold(Reason.AT_MAXIMUM, "more workers are wanted: the fleet has its maximum size")
     needs: list[Need] = []
-    for need in scale_up.needs:
+    full: list[str] = []
+    # A pool that backs off takes no room from one that does not.
+    for need in sorted(scale_up.needs, key=lambda need: not is_sound(cluster, need.pool, now_s)):
         pool = settings.pool(need.pool)
         most = pool.max_workers - size_of_pool(cluster, snapshot, need.pool) if pool else 0
         count = min(need.count, most, room)
         if count > 0:
             needs.append(replace(need, count=count))
             room -= count
+        elif most <= 0:
+            full.append(need.pool)
     if not needs:
-        return Hold(Reason.AT_MAXIMUM, "more workers are wanted: the fleet has its maximum size")
-    return _unless_backing_off(AddWorkers(tuple(needs), scale_up.code, scale_up.why), cluster, now_s)
+        pools = f"pool {', '.join(dict.fromkeys(full))}" if full else "the fleet"
+        return Hold(Reason.AT_MAXIMUM, f"more workers are wanted: {pools} has its maximum size")
+    return _of_sound_pools(AddWorkers(tuple(needs), scale_up.code, scale_up.why), cluster, now_s)
 
 
-def _unless_backing_off(scale_up: AddWorkers, cluster: Cluster, now_s: float) -> AddWorkers | Hold:
-    if now_s < cluster.back_off_until_s:
-        return Hold(
-            Reason.BACKING_OFF,
-            f"more workers are wanted ({scale_up.why}): backing off after failed scale-ups",
-        )
-    return scale_up
+def _of_sound_pools(scale_up: AddWorkers, cluster: Cluster, now_s: float) -> AddWorkers | Hold:
+    sound = tuple(need for need in scale_up.needs if is_sound(cluster, need.pool, now_s))
+    if sound:
+        return AddWorkers(sound, scale_up.code, scale_up.why)
+    pools = ", ".join(dict.fromkeys(need.pool for need in scale_up.needs))
+    why = f"more workers are wanted ({scale_up.why}): pool {pools} is backing off after failed scale-ups"
+    return Hold(Reason.BACKING_OFF, why)
 
 
 def _scaling_down(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:
     if snapshot.load.cpu is None:
         return Hold(Reason.LOAD_UNKNOWN, f"the load is not known: {snapshot.load.problem}")
-    if not is_idle(snapshot, settings):
+    idle = idle_pools(snapshot, settings)
+    if not idle:
         return Hold(Reason.NEITHER_BUSY_NOR_IDLE, "the workers are neither busy nor idle")
-    idle_s = _since(cluster.idle_since_s or now_s, now_s)
-    if idle_s < settings.idle_down_s or not cluster.idle_since_s:
-        so_far = f"idle for {idle_s:.0f} s of {settings.idle_down_s} s"
+    idle_s = max(_since(idle_since(cluster, pool) or now_s, now_s) for pool in idle)
+    long_enough = idle_for_long(cluster, snapshot, settings, now_s)
+    if not long_enough:
+        so_far = f"idle for {lasting(idle_s)} of {lasting(settings.idle_down_s)}"
         return Hold(Reason.IDLE_TOO_SHORT, f"no scale-down yet: {so_far}")
     if snapshot.troubles:
         return Hold(Reason.TROUBLE, f"idle, but no worker leaves while {snapshot.troubles[0]}")
@@ -145,15 +180,12 @@ def _scaling_down(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_
         return Hold(Reason.SCALE_DOWN_COOLING_DOWN, "idle: cooling down after the last action")
     if len(serving(cluster, snapshot)) <= settings.min_workers:
         return Hold(Reason.AT_MINIMUM, "idle: the fleet has its minimum size")
-    return RemoveWorkers()
+    return RemoveWorkers(pools=long_enough)
 
 
 def is_idle(snapshot: Snapshot, settings: Settings) -> bool:
-    """Little load now and over the whole window, and no pod waits for room."""
-    load = snapshot.load
-    if load.cpu is None or snapshot.pending:
-        return False
-    return load.cpu < settings.cpu_down and (load.peak is None or load.peak < settings.cpu_down)
+    """Whether any pool is."""
+    return bool(idle_pools(snapshot, settings))
 
 
 def _since(stamp_s: float, now_s: float) -> float:
@@ -171,7 +203,7 @@ def book(
     noted = replace(
         cluster,
         pending_since_s=_stamp(cluster.pending_since_s, snapshot.pending > 0, now_s),
-        idle_since_s=_stamp(cluster.idle_since_s, is_idle(snapshot, settings), now_s),
+        **_idle_stamps(cluster, snapshot, settings, now_s),
         last_scale_s=min(cluster.last_scale_s, int(now_s)),
         last_up_s=min(cluster.last_up_s, int(now_s)),
         worker_count=len(serving(cluster, snapshot)),
@@ -188,7 +220,7 @@ def stamp(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
     noted = replace(
         cluster,
         pending_since_s=_stamp(cluster.pending_since_s, snapshot.pending > 0, now_s),
-        idle_since_s=_stamp(cluster.idle_since_s, is_idle(snapshot, settings), now_s),
+        **_idle_stamps(cluster, snapshot, settings, now_s),
     )
     if noted == cluster:
         return None
@@ -217,6 +249,17 @@ def decision_event(cluster: Cluster, snapshot: Snapshot, decision: Decision, now
         numbers=numbers,
         code=decision.code,
     )
+
+
+def _idle_stamps(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> dict[str, Any]:
+    """Of the fleet, as the seeds have it; and of each pool, where there are several."""
+    idle = idle_pools(snapshot, settings)
+    stamps: dict[str, Any] = {"idle_since_s": _stamp(cluster.idle_since_s, bool(idle), now_s)}
+    if len(settings.pools) > 1:
+        stamps["pools_idle"] = tuple(
+            PoolIdle(pool, _stamp(idle_since(cluster, pool), True, now_s)) for pool in idle
+        )
+    return stamps
 
 
 def _stamp(stamp_s: int, holds: bool, now_s: float) -> int:

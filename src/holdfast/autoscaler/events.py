@@ -13,6 +13,8 @@ WARNING, ERROR = Severity.WARNING, Severity.ERROR
 class AutoscalerEvent(EventKind):
     # What was decided, and what a tick noticed beside.
     DECISION = "decision", "decided: {about}", DEBUG
+    UNHELPED = "unhelped", "no new node would help {about}", WARNING
+    UNHELPED_OVER = "unhelpedOver", "{about} may ask for a new node again", DEBUG
     CONDITION_CHANGED = "conditionChanged", "condition changed", DEBUG
     # A scale-up, from intent to end.
     BEGIN_SCALE_UP = "beginScaleUp", "scale-up begins", INFO
@@ -21,8 +23,10 @@ class AutoscalerEvent(EventKind):
     RECORD_SCALE_UP_INSTANCES = "recordScaleUpInstances", "launched", INFO
     LAUNCH_REFUSED = "launchRefused", "launch refused", ERROR
     LAUNCH_ABANDONED = "launchAbandoned", "launch given up", ERROR
+    POOL_FAILED = "poolFailed", "pool {about} cannot launch", ERROR
     JOIN_EXTENDED = "joinExtended", "its workers get more time to join", INFO
     JOINED = "joined", "{about} joined", SUCCESS
+    JOIN_UNKNOWN = "joinUnknown", "whether {about} has joined is not known", WARNING
     DIED_BEFORE_JOINING = "diedBeforeJoining", "{about} died before it joined", ERROR
     COMPLETE_SCALE_UP = "completeScaleUp", "scale-up complete", SUCCESS
     FAIL_SCALE_UP = "failScaleUp", "scale-up failed", ERROR
@@ -37,12 +41,27 @@ class AutoscalerEvent(EventKind):
     # Machines that the cloud takes back.
     INTERRUPTED = "interrupted", "{about} will be taken back", WARNING
     NOT_REPLACED = "notReplaced", "{about} is not replaced", INFO
-    RECLAIMED = "reclaimed", "{about} was taken back", WARNING
+    NOT_READY = "notReady", "{about} is not ready", WARNING
+    NOT_READY_OVER = "notReadyOver", "{about} is ready again, or leaves", INFO
+    NOT_READY_TOO_LONG = "notReadyTooLong", "{about} is not ready for too long", WARNING
+    LOST = "lost", "{about} was lost", WARNING
+    RECLAIMED = "reclaimed", "{about} is gone", WARNING
     NOTICE_EXPIRED = "noticeExpired", "the notice for {about} expired", SUCCESS
     # What the sweep finds.
     ADOPTED = "adopted", "{about} is adopted", INFO
     MISSING = "missing", "{about} is missing", WARNING
     NO_LONGER_MISSING = "noLongerMissing", "{about} is back", SUCCESS
+    NODE_MISSING = "nodeMissing", "the node of {about} is missing", WARNING
+    NODE_BACK = "nodeBack", "the node of {about} is back", SUCCESS
+    SEEN_JOINED = "seenJoined", "{about} is known to have joined", DEBUG
+    UNMATCHED = "unmatched", "the node of {about} does not name its machine", ERROR
+    TERMINATION_REFUSED = "terminationRefused", "EC2 refuses to end {about}", ERROR
+    # Which cluster this is.
+    CLUSTER_KNOWN = "clusterKnown", "the cluster is {about}", INFO
+    CLUSTER_REFUSED = "clusterRefused", "another cluster answers: {about}", ERROR
+    CLUSTER_BACK = "clusterBack", "the cluster is {about} again", SUCCESS
+    CLUSTER_ACCEPTED = "clusterAccepted", "an operator accepts the cluster {about}", WARNING
+    RECORD_RESTORED = "recordRestored", "the record was restored to an earlier point", ERROR
     STRAY_CORDON_FOUND = "strayCordonFound", "stray cordon found on {about}", INFO
     STRAY_CORDON_LIFTED = "strayCordonLifted", "stray cordon lifted from {about}", INFO
     # Operators and the lock.

@@ -30,12 +30,15 @@ from holdfast.autoscaler.ports import (
     Uncordon,
 )
 from holdfast.autoscaler.scale_down import drain
+from holdfast.autoscaler.scale_down.action import lift_protection
 from holdfast.autoscaler.scheduling.budgets import Budgets
 from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.cloud.kubernetes import (
     CORDON_FOUND,
     CORDON_OWNERS,
     JOINING_TAINT,
+    SCALE_DOWN_DISABLED,
     Budget,
     Evicted,
     Eviction,
@@ -43,8 +46,10 @@ from holdfast.cloud.kubernetes import (
     Pod,
     cordon_owners,
     instance_id_of,
+    is_scale_down_disabled,
 )
-from holdfast.kernel import Busy, Clock, Conflict, Happened, HoldfastError, Outcome, Unknown
+from holdfast.cloud.launches import Refusal, Refused, Termination
+from holdfast.kernel import Busy, Clock, Conflict, Event, Happened, HoldfastError, Invalid, Outcome, Unknown
 
 EVICT_WITHIN_S: Final = 15.0
 """After this long the record must be read again before another pod is asked to leave.  Shorter than the
@@ -55,6 +60,9 @@ what is condemned later than this cannot have been admitted.  See `scale_up.ADMI
 TURN_S: Final = 0.05
 HARD_S: Final = 40.0
 """So long before the deadline an interrupted node's pods are deleted, whatever a budget says."""
+
+PAUSE_ROUNDS_MAX: Final = 3
+"""The pause between two rounds of a drain becomes so many times AFTER_CORDON_SEC at most."""
 
 Together = Callable[[Sequence[Callable[[], Outcome]]], Sequence[Outcome]]
 """Runs calls that do not depend on each other, side by side or one after the other."""
@@ -99,6 +107,7 @@ class Executor:
             calls.append(lambda: self._attempt(self.cloud.terminate, interrupted))
         answers = list(self.together(calls))
         ended = answers.pop() if interrupted else None
+        self._complain(ended)
         by_effect = dict(zip(map(id, others), answers, strict=True))
         return [
             _ended(ended, effect.instance_id, consoles[effect.instance_id])
@@ -106,6 +115,16 @@ class Executor:
             else by_effect[id(effect)]
             for effect in effects
         ]
+
+    def announce(self, events: Sequence[Event], snapshot: Snapshot) -> None:
+        """On the pods and nodes themselves.  Best effort: the log has it all, and nothing waits for this."""
+        from holdfast.autoscaler.report.announcements import announced  # an idle tick announces nothing
+
+        for each in announced(events, snapshot):
+            try:
+                self.kubernetes.announce(each, self.clock.now_s())
+            except HoldfastError:
+                return  # not allowed, or no answer: `doctor` says which
 
     def _attempt(self, act: Callable[[Any], object], on: Any) -> Outcome:
         try:
@@ -116,6 +135,14 @@ class Executor:
             # Not allowed, or makes no sense: the other effects go on, and the operator is told.
             self.problems.append(str(refusal))
             return Busy(str(refusal))
+
+    def _complain(self, ended: Outcome | None) -> None:
+        """Of machines that the cloud refuses to end, with what would let it."""
+        answer = ended.answer if isinstance(ended, Happened) else None
+        for instance_id, said in answer.items() if isinstance(answer, dict) else ():
+            if said is Termination.PROTECTED:
+                fix = lift_protection(instance_id)
+                self.problems.append(f"{instance_id} is protected from termination, and stays: {fix}")
 
     def _console(self, effect: Terminate) -> str | None:
         """Before it is gone.  That it cannot be read keeps no machine alive."""
@@ -143,8 +170,18 @@ class Executor:
             case ForgetNotices(keys):
                 self.inbox.forget(keys)
             case PrepareTemplate(name):
-                if (pool := self.settings.pool(name)) is not None:
-                    self.cloud.prepare(pool)
+                return self._prepare(name)
+        return None
+
+    def _prepare(self, name: str) -> Refused | None:
+        """A template that is refused is the pool's own trouble, and noted as such."""
+        pool = self.settings.pool(name)
+        try:
+            if pool is not None:
+                self.cloud.prepare(pool)
+        except Invalid as refusal:
+            self.problems.append(f"pool {name}: {refusal}")
+            return Refused(Refusal.REFUSED, str(refusal))
         return None
 
     def _node(self, instance_id: str) -> KubeNode | None:
@@ -196,7 +233,7 @@ class Executor:
         if effect.deadline_s:
             return self._move(node, pods, effect)
         begun = effect.action_id in cordon_owners(node)
-        blocked_by = self._blocker(pods, begun=begun)
+        blocked_by = _called_off(node, begun=begun) or self._blocker(pods, begun=begun)
         if blocked_by:
             return Drained(blocked_by=blocked_by)
         if self._cordon(node, effect.action_id):
@@ -281,6 +318,26 @@ class Executor:
             raise Busy(f"the record was read too long ago to {what} by it")
 
 
+def _called_off(node: KubeNode, *, begun: bool) -> str:
+    """What a person did to the node meanwhile that means: leave it."""
+    if is_scale_down_disabled(node):
+        return f'{node.metadata.name} carries the annotation {SCALE_DOWN_DISABLED}: "true"'
+    if begun and not node.spec.unschedulable:
+        return f"{node.metadata.name} was uncordoned by a person"
+    return ""
+
+
+def pause_s(effects: Sequence[Effect], after_cordon_s: float, rounds: int) -> float:
+    """Pods need time to leave, and a scheduler to see a cordon.  Longer with each round that changed nothing,
+    because every round looks at everything; but not while a deadline runs."""
+    hurried = any(isinstance(effect, Drain) and effect.deadline_s for effect in effects)
+    return after_cordon_s * (1 if hurried else min(rounds, PAUSE_ROUNDS_MAX))
+
+
+def drains(effects: Sequence[Effect]) -> bool:
+    return any(isinstance(effect, Drain) for effect in effects)
+
+
 def _called(budget: Budget) -> tuple[str, str]:
     return budget.metadata.namespace, budget.metadata.name
 
@@ -296,7 +353,10 @@ def _ended(outcome: Outcome | None, instance_id: str, console: str | None) -> Ou
     """The part of one TerminateInstances that concerns this machine."""
     if not isinstance(outcome, Happened):
         return outcome or Busy("nothing was asked")
-    accepted = isinstance(outcome.answer, dict) and outcome.answer.get(instance_id)
+    said = outcome.answer.get(instance_id) if isinstance(outcome.answer, dict) else None
+    if said is Termination.PROTECTED:
+        return Happened(said)
+    accepted = said is Termination.ACCEPTED
     return Happened(console) if accepted else Busy(f"the cloud does not know {instance_id} now")
 
 

@@ -53,7 +53,14 @@ def unlisted(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
 def size(cluster: Cluster, snapshot: Snapshot) -> int:
     """Workers that there are or may be: never too few, so that scale-up stays within its bounds."""
     asked_for = cluster.scale_up.owed if cluster.scale_up else 0
-    return len(staying(cluster, snapshot)) + len(unlisted(cluster, snapshot)) + asked_for
+    waiting = {*unlisted(cluster, snapshot), *_reporting(cluster, snapshot)}
+    return len(staying(cluster, snapshot)) + len(waiting) + asked_for
+
+
+def _reporting(cluster: Cluster, snapshot: Snapshot) -> list[str]:
+    """Machines that are not listed, and whose kubelets report: in another region, or with other tags."""
+    leaving = _leaving_ids(cluster)
+    return [instance_id for instance_id in snapshot.reporting if instance_id not in leaving]
 
 
 def size_of_pool(cluster: Cluster, snapshot: Snapshot, pool: str) -> int:
@@ -79,12 +86,30 @@ def on_its_way(cluster: Cluster, snapshot: Snapshot) -> int:
     """
     up = cluster.scale_up
     joining = frozenset(up.joining if up else ())
+    lost = {worker.instance_id for worker in without_node(cluster, snapshot)}
     coming = [
         worker
         for worker in staying(cluster, snapshot)
-        if worker.instance_id in joining or (worker.ours and (worker.joining or not worker.node_name))
+        if worker.instance_id in joining
+        or (worker.ours and worker.instance_id not in lost and (worker.joining or not worker.node_name))
     ]
     return len(coming) + len(unlisted(cluster, snapshot)) + (up.owed if up else 0)
+
+
+def without_node(cluster: Cluster, snapshot: Snapshot) -> tuple[Worker, ...]:
+    """Machines that live, and whose node is gone or never came: they take no pod, and none is on its way."""
+    up = cluster.scale_up
+    joined = {recent.instance_id for recent in cluster.recent} | set(up.joined if up else ())
+    joining = frozenset(up.joining if up else ())
+    return tuple(
+        worker
+        for worker in staying(cluster, snapshot)
+        if not worker.node_name
+        and not worker.namesake
+        and not worker.has_pods
+        and worker.instance_id not in joining
+        and (worker.late or worker.instance_id in joined)
+    )
 
 
 def _leaving_ids(cluster: Cluster) -> frozenset[str]:

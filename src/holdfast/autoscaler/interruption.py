@@ -7,29 +7,36 @@ Rule 2: no notice waits for a running action.  A scale-up is extended; a scale-d
 Rule 3: the replacement is decided in the record, once for each interrupted machine, and only if the
         fleet still needs it.  Launching comes first, draining runs beside it.
 Rule 4: a rebalance recommendation is a hint: replace and cordon, but drain only when the
-        replacement is ready.  Without a replacement, the hint is let go.
-Rule 5: only machines of this cluster.  A notice for any other is dropped, and nothing is touched.
+        replacement is ready.  Without a replacement, the hint is let go.  Hints have a small budget
+        of their own; what is beyond it is noted, and nothing is done.
+Rule 5: an offering from which machines are being reclaimed is the last choice for a while.
+Rule 6: only machines of this cluster.  A notice for any other is dropped, and nothing is touched.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import by_zone, serving, size, staying, unlisted
 from holdfast.autoscaler.ports import CordonNode, Drain, Drained, Effect, ForgetNotices
 from holdfast.autoscaler.record import (
+    DECLINED,
     READY,
     UNNEEDED,
     Cluster,
     Condemned,
     Interrupted,
     Launch,
+    Purpose,
     Tombstone,
+    Unavailable,
 )
+from holdfast.autoscaler.scale_up.launch_plan import RECLAIMED
+from holdfast.autoscaler.scale_up.launch_result import left_alone
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
-from holdfast.cloud import LEAVING, Notice, NoticeKind, State
+from holdfast.cloud import LEAVING, Market, Notice, NoticeKind, Offering, State
 from holdfast.kernel import Event, Happened, Outcome, Write
 from holdfast.kernel.write import EVENTS_MAX
 
@@ -39,6 +46,8 @@ NOTICE_EXPIRED_S = 600
 """A machine that lives so long after its deadline was let go after all."""
 HINT_S = 3_600
 """A hint that nothing came of for so long is let go."""
+RECLAIMED_S = 1_800
+"""How long an offering is the last choice after the cloud took a machine of it back, or hinted at it."""
 CONSIDERED_MAX = 40
 """Interrupted machines whose pods are considered one by one; beyond that, each is taken to be needed."""
 
@@ -48,29 +57,52 @@ def fold(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
     interrupted = {affected.instance_id: affected for affected in cluster.interrupted}
     ours = {worker.instance_id for worker in snapshot.workers} | set(unlisted(cluster, snapshot))
     events: list[Event] = []
-    for notice in sorted(snapshot.notices):
+    for notice in sorted((*snapshot.notices, *_unexpected(cluster, snapshot))):
         before = interrupted.get(notice.instance_id)
         if notice.instance_id not in ours or not _is_news(cluster, before, notice, settings, now_s):
             continue
         deadline_s = notice.deadline_s or notice.at_s
         affected = Interrupted(notice.instance_id, notice.kind, notice.at_s, deadline_s)
         # A hint that has become certain keeps the replacement that it already has.
-        interrupted[notice.instance_id] = (
-            replace(affected, replacement=before.replacement) if before else affected
-        )
-        numbers = {"deadlineEpoch": deadline_s}
-        events.append(
-            Event(
-                AutoscalerEvent.INTERRUPTED,
-                now_s,
-                about=notice.instance_id,
-                reason=notice.kind.value,
-                numbers=numbers,
-            )
-        )
+        kept = before.replacement if before and before.replacement != DECLINED else ""
+        interrupted[notice.instance_id] = replace(affected, replacement=kept)
+        cluster = _reclaimed(cluster, snapshot, notice, now_s)
+        events.append(_told(notice, deadline_s, before, snapshot, now_s))
         if len(events) == EVENTS_MAX:
             break
     return Write(replace(cluster, interrupted=tuple(interrupted.values())), tuple(events)) if events else None
+
+
+def _unexpected(cluster: Cluster, snapshot: Snapshot) -> Iterator[Notice]:
+    """What the cloud's listings say, but for the end of one whose end was announced: `end` sees that."""
+    announced = {one.instance_id for one in cluster.interrupted if one.kind is NoticeKind.INTERRUPTION}
+    for notice in snapshot.observed:
+        if notice.kind is not NoticeKind.GONE or notice.instance_id not in announced:
+            yield notice
+
+
+def _told(
+    notice: Notice, deadline_s: int, before: Interrupted | None, snapshot: Snapshot, now_s: float
+) -> Event:
+    announced = before is not None and before.kind is NoticeKind.INTERRUPTION
+    if notice.kind is not NoticeKind.GONE or announced:
+        numbers = {"deadlineEpoch": deadline_s}
+        kind, about = AutoscalerEvent.INTERRUPTED, notice.instance_id
+        return Event(kind, now_s, about=about, reason=notice.kind.value, numbers=numbers)
+    why = next((w.instance.ended_why for w in snapshot.workers if w.instance_id == notice.instance_id), "")
+    return Event(AutoscalerEvent.LOST, now_s, about=notice.instance_id, reason=why or notice.kind.value)
+
+
+def _reclaimed(cluster: Cluster, snapshot: Snapshot, notice: Notice, now_s: float) -> Cluster:
+    """Where the cloud takes one machine back it will take the next."""
+    worker = next((w for w in snapshot.workers if w.instance_id == notice.instance_id), None)
+    if worker is None or worker.instance.market is not Market.SPOT or notice.kind is NoticeKind.GONE:
+        return cluster
+    offering = str(Offering(worker.instance.zone, worker.instance.market, worker.instance.instance_type))
+    barred = next((one for one in cluster.unavailable if one.offering == offering), None)
+    if barred is not None and now_s < barred.until_s and barred.reason != RECLAIMED:
+        return cluster  # there is no capacity anyway
+    return left_alone(cluster, Unavailable(offering, int(now_s) + RECLAIMED_S, RECLAIMED))
 
 
 def forget(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Effect, ...]:
@@ -90,6 +122,8 @@ def _is_news(
 ) -> bool:
     if notice.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
         return False
+    if notice.kind is NoticeKind.NOT_READY:
+        return False  # that is no word of the cloud
     if _is_over(notice.kind, notice.at_s, notice.deadline_s or notice.at_s, now_s):
         return False  # it would be let go at once, and folded in again, for ever
     if cluster.is_gone(notice.instance_id) or now_s - notice.at_s > settings.remember_s:
@@ -104,11 +138,16 @@ def _is_over(kind: NoticeKind, at_s: float, deadline_s: float, now_s: float) -> 
     """Whether a machine that still lives was let go."""
     if kind is NoticeKind.REBALANCE:
         return now_s - at_s > HINT_S
+    if kind is NoticeKind.NOT_READY:
+        return False
     return now_s - deadline_s > NOTICE_EXPIRED_S
 
 
 def _certainty(kind: NoticeKind) -> int:
-    return (NoticeKind.REBALANCE, NoticeKind.INTERRUPTION, NoticeKind.GONE).index(kind)
+    return CERTAINTY.index(kind)
+
+
+CERTAINTY = (NoticeKind.REBALANCE, NoticeKind.NOT_READY, NoticeKind.INTERRUPTION, NoticeKind.GONE)
 
 
 def unanswered(cluster: Cluster, settings: Settings) -> tuple[Interrupted, ...]:
@@ -126,8 +165,9 @@ def needed(
 ) -> tuple[list[Interrupted], list[Interrupted]]:
     """Those that the fleet still needs, and those that it does not."""
     interrupted = frozenset(affected.instance_id for affected in cluster.interrupted)
-    closed = interrupted | {one.instance_id for one in cluster.condemned}
-    left, alive = _left(cluster, snapshot), {w.instance_id for w in snapshot.workers if w.alive}
+    declined = {affected.instance_id for affected in cluster.interrupted if affected.replacement == DECLINED}
+    closed = (interrupted - declined) | {one.instance_id for one in cluster.condemned}
+    left = _left(cluster, snapshot)
     wanted: list[Interrupted] = []
     spare: list[Interrupted] = []
     unreplaced = {
@@ -135,8 +175,9 @@ def needed(
     }
     for n, affected in enumerate(waiting):
         leaving = frozenset({*unreplaced, *(d.instance_id for d in spare), affected.instance_id})
-        # It died, and its loss was made good before its notice came: one more would be too many.
-        full = affected.instance_id not in alive and left + len(wanted) >= settings.max_workers
+        # Its loss was made good before its notice came, or a hint was replaced and came to nothing: one
+        # more would be too many.
+        full = left + len(wanted) >= settings.max_workers
         above_floor = left + len(wanted) >= settings.min_workers
         considered = n < CONSIDERED_MAX or not wanted
         if full or (above_floor and considered and not snapshot.fits_without(leaving, closed)):
@@ -146,23 +187,34 @@ def needed(
     return wanted, spare
 
 
+def room_for_hints(cluster: Cluster, snapshot: Snapshot, settings: Settings) -> int:
+    """How many workers may be replaced on a hint, beside all that stay or are asked for."""
+    return max(0, settings.max_workers - _left(cluster, snapshot))
+
+
 def _left(cluster: Cluster, snapshot: Snapshot) -> int:
     """Workers that there are or may be, without all that have a notice or a hint."""
-    hinted = sum(affected.kind is NoticeKind.REBALANCE for affected in cluster.interrupted)
+    hinted = sum(
+        affected.kind is NoticeKind.REBALANCE and affected.replacement != DECLINED
+        for affected in cluster.interrupted
+    )
     return size(cluster, snapshot) - hinted
 
 
-def needs_for(wanted: Sequence[Interrupted], snapshot: Snapshot, settings: Settings) -> tuple[Need, ...]:
+def needs_for(
+    wanted: Sequence[Interrupted], purpose: Purpose, snapshot: Snapshot, settings: Settings
+) -> tuple[Need, ...]:
     """One worker of the same pool for each."""
-    counts = Counter(_pools_of(wanted, snapshot, settings).values())
-    return tuple(Need(pool, count, "replaces interrupted workers") for pool, count in counts.items())
+    counts = Counter(pools_of(wanted, snapshot, settings).values())
+    why = "replaces interrupted workers"
+    return tuple(Need(pool, count, why, purpose=purpose) for pool, count in counts.items())
 
 
 def covered(
     wanted: Sequence[Interrupted], rows: Sequence[Launch], snapshot: Snapshot, settings: Settings
 ) -> list[Interrupted]:
     """Those for which these requests bring a worker of their own pool."""
-    pools, left = _pools_of(wanted, snapshot, settings), Counter[str]()
+    pools, left = pools_of(wanted, snapshot, settings), Counter[str]()
     for row in rows:
         left[row.pool] += row.count
     chosen: list[Interrupted] = []
@@ -174,7 +226,7 @@ def covered(
     return chosen
 
 
-def _pools_of(interrupts: Sequence[Interrupted], snapshot: Snapshot, settings: Settings) -> dict[str, str]:
+def pools_of(interrupts: Sequence[Interrupted], snapshot: Snapshot, settings: Settings) -> dict[str, str]:
     seen = {worker.instance_id: worker.instance.pool for worker in snapshot.workers}
     first = settings.pools[0].name
     return {
@@ -205,13 +257,28 @@ def unneeded(cluster: Cluster, spare: Sequence[Interrupted], now_s: float) -> Wr
     return Write(answered(cluster, spare, UNNEEDED), events)
 
 
+def declined(cluster: Cluster, hints: Sequence[Interrupted], why: str, now_s: float) -> Write[Cluster]:
+    """Write down that these hints are not followed."""
+    hints = hints[:EVENTS_MAX]
+    events = tuple(
+        Event(AutoscalerEvent.NOT_REPLACED, now_s, about=affected.instance_id, reason=f"a hint: {why}")
+        for affected in hints
+    )
+    return Write(answered(cluster, hints, DECLINED), events)
+
+
 def effects(cluster: Cluster, snapshot: Snapshot, now_s: float) -> tuple[Effect, ...]:
-    """Drain what is certain to go; cordon what may go, and drain it once it is replaced."""
+    """Drain what is certain to go; cordon what may go, and drain it once it is replaced.
+
+    A node that is not ready takes no pod and heeds no drain: it is left alone until its machine is ended.
+    """
     joined = {worker.instance_id: worker for worker in snapshot.workers if worker.node_name}
     due: list[Effect] = []
     for affected in cluster.interrupted:
         worker = joined.get(affected.instance_id)
-        if worker is None or not worker.alive or affected.drained:
+        if worker is None or not worker.alive or affected.drained or affected.replacement == DECLINED:
+            continue
+        if affected.kind is NoticeKind.NOT_READY:
             continue
         if affected.kind is NoticeKind.INTERRUPTION:
             due.append(Drain(affected.instance_id, affected.action_id, affected.deadline_s))
@@ -258,14 +325,17 @@ def end(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) 
     left = [worker for worker in serving(cluster, snapshot) if worker.instance_id not in going]
     for affected in cluster.interrupted:
         worker = workers.get(affected.instance_id)
-        what = _fate(affected, worker, left, settings, now_s)
+        if worker is None and affected.instance_id in snapshot.reporting:
+            continue  # its kubelet reports: it is not gone
+        what = _fate(affected, worker, left, settings, now_s, troubled=bool(snapshot.troubles))
         if not what or len(events) == EVENTS_MAX:
             continue
         interrupted.remove(affected)
         if what is AutoscalerEvent.RECLAIMED:
             gone.append(Tombstone(affected.instance_id, int(now_s)))
         elif what is AutoscalerEvent.TERMINATING and not cluster.is_condemned(affected.instance_id):
-            condemned.append(Condemned(affected.instance_id, affected.action_id, "replaced", int(now_s)))
+            why = "not ready for too long" if affected.kind is NoticeKind.NOT_READY else "replaced"
+            condemned.append(Condemned(affected.instance_id, affected.action_id, why, int(now_s)))
         events.append(Event(what, now_s, about=affected.instance_id, reason=affected.kind.value))
     if not events:
         return None
@@ -274,7 +344,13 @@ def end(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) 
 
 
 def _fate(
-    affected: Interrupted, worker: Worker | None, left: Sequence[Worker], settings: Settings, now_s: float
+    affected: Interrupted,
+    worker: Worker | None,
+    left: Sequence[Worker],
+    settings: Settings,
+    now_s: float,
+    *,
+    troubled: bool,
 ) -> AutoscalerEvent | None:
     undecided = not affected.replacement
     if affected.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
@@ -286,11 +362,21 @@ def _fate(
         return None if undecided else AutoscalerEvent.RECLAIMED
     if worker.instance.state is State.STOPPED and worker.ours and not undecided:
         return AutoscalerEvent.TERMINATING
+    if affected.kind is NoticeKind.NOT_READY:
+        return _fate_of_not_ready(affected, worker, troubled=troubled)
     drained = affected.kind is NoticeKind.REBALANCE and affected.drained
     if drained and worker.ours and _is_dispensable(worker, left, settings):
         return AutoscalerEvent.TERMINATING
     is_over = _is_over(affected.kind, affected.at_s, affected.deadline_s, now_s)
     return AutoscalerEvent.NOTICE_EXPIRED if is_over else None
+
+
+def _fate_of_not_ready(affected: Interrupted, worker: Worker, *, troubled: bool) -> AutoscalerEvent | None:
+    """It is ended once it is replaced, and kept if it comes back; with many at once it is only replaced."""
+    if worker.ready:
+        return AutoscalerEvent.NOTICE_EXPIRED
+    replaced = affected.replacement in (READY, UNNEEDED)
+    return AutoscalerEvent.TERMINATING if replaced and worker.ours and not troubled else None
 
 
 def _is_dispensable(worker: Worker, left: Sequence[Worker], settings: Settings) -> bool:
@@ -301,7 +387,7 @@ def _is_dispensable(worker: Worker, left: Sequence[Worker], settings: Settings) 
     return (
         len(left) >= settings.min_workers
         and of_pool >= (pool.min_workers if pool else 0)
-        and (worker.instance.zone in zones or not zones)
+        and (worker.instance.zone in zones or not zones or not settings.keep_last_of_zone)
     )
 
 

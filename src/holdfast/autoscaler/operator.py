@@ -24,3 +24,8 @@ def resume(cluster: Cluster, now_s: float) -> Write[Cluster] | None:
 
 def is_paused(cluster: Cluster, now_s: float) -> bool:
     return now_s < cluster.paused_until_s
+
+
+def mode(cluster: Cluster, *, observe: bool, now_s: float) -> str:
+    """`active`, `paused` or `observe`."""
+    return "observe" if observe else "paused" if is_paused(cluster, now_s) else "active"

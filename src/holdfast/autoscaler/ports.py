@@ -11,8 +11,9 @@ from typing import Protocol
 from holdfast.autoscaler.record import Cluster, Launch
 from holdfast.autoscaler.settings import Pool
 from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
-from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Pod
-from holdfast.cloud.launches import Launched, Refused, Template
+from holdfast.cloud.announcements import Announcement
+from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Namespace, Pod
+from holdfast.cloud.launches import Launched, Refused, Template, Termination
 from holdfast.kernel import Repository
 
 
@@ -193,11 +194,8 @@ class Cloud(Protocol):
         """See `LaunchInstances`: twice is once, by the token."""
         ...
 
-    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
-        """See `Terminate`: twice is once.  By id: whether the cloud has accepted it.
-
-        An id that the cloud does not know is not accepted: a listing may lag behind.
-        """
+    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, Termination]:
+        """See `Terminate`: twice is once.  By id: what the cloud said; one refusal holds up no other."""
         ...
 
     def templates(self, pools: Sequence[Pool]) -> Mapping[str, Template]:
@@ -227,6 +225,13 @@ class Cloud(Protocol):
         """What each costs an hour now, where it is known.  Repeatable."""
         ...
 
+    def marked(self) -> Sequence[Notice]:
+        """Machines that the cloud itself says it is taking back, this cluster's and others.
+
+        Repeatable; may lag behind.
+        """
+        ...
+
     def console(self, instance_id: str) -> str:
         """The end of what the machine printed when it booted.  Repeatable; may be empty."""
         ...
@@ -235,6 +240,14 @@ class Cloud(Protocol):
 class Kubernetes(Protocol):
     """The cluster.  Raises Busy (try later), Conflict (a precondition failed), Unknown, or
     Invalid for what is not allowed, with the missing grant."""
+
+    def cluster_uid(self) -> str:
+        """The cluster's identity: the uid of its namespace kube-system.  Repeatable; does not change."""
+        ...
+
+    def namespaces(self) -> Sequence[Namespace]:
+        """All namespaces.  Repeatable."""
+        ...
 
     def nodes(self) -> Sequence[KubeNode]:
         """All nodes, consistent, in chunks.  Repeatable."""
@@ -266,6 +279,10 @@ class Kubernetes(Protocol):
 
         Twice is once.
         """
+        ...
+
+    def announce(self, announcement: Announcement, at_s: float) -> None:
+        """Make one Event of the pod or node.  Twice is two lines, and nothing depends on either."""
         ...
 
     def delete_node(self, name: str, uid: str) -> None:

@@ -5,16 +5,15 @@ there is always an end of them.  If no concern has anything to write, all effect
 performed side by side: an effect that fails again and again holds up no other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from holdfast.autoscaler import interruption, sweep
+from holdfast.autoscaler import identity, interruption, sweep
 from holdfast.autoscaler.decide import (
     AddWorkers,
     Decision,
     Hold,
     RemoveWorkers,
-    below_floor,
     book,
     decide,
     decision_event,
@@ -23,14 +22,19 @@ from holdfast.autoscaler.decide import (
 from holdfast.autoscaler.fleet import serving
 from holdfast.autoscaler.ports import Drain, Effect, ForgetNotices, LaunchInstances, PrepareTemplate
 from holdfast.autoscaler.reasons import Reason
-from holdfast.autoscaler.record import Cluster, Status
+from holdfast.autoscaler.record import Cluster, Interrupted, Purpose, Status
 from holdfast.autoscaler.scale_down import action as scale_down
+from holdfast.autoscaler.scale_down import not_ready
 from holdfast.autoscaler.scale_up import action as scale_up
-from holdfast.autoscaler.scale_up import launch_result
-from holdfast.autoscaler.scale_up.launch_plan import HOUR_S
+from holdfast.autoscaler.scale_up import launch_result, unhelped
+from holdfast.autoscaler.scale_up.launch_plan import HOUR_S, left_this_hour
+from holdfast.autoscaler.scale_up.pool_failures import is_sound, template_refused
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
-from holdfast.kernel import Do, Done, Outcome, Wait, Workflow, Write
+from holdfast.autoscaler.sweep import joined
+from holdfast.cloud import NoticeKind
+from holdfast.cloud.launches import Refused
+from holdfast.kernel import Do, Done, Happened, Outcome, Wait, Workflow, Write
 
 Ahead = Write[Cluster] | Do[Effect] | Wait | Done
 
@@ -45,7 +49,7 @@ def workflow(settings: Settings) -> Workflow[Cluster, Snapshot, Effect]:
     ahead = observe if settings.observe else step
     return Workflow(
         step=lambda cluster, snapshot, now_s: ahead(
-            _recalled(cluster, settings, now_s), snapshot, settings, now_s
+            _recalled(cluster, snapshot, settings, now_s), snapshot, settings, now_s
         ),
         settle=lambda cluster, effect, outcome, now_s: settle(cluster, effect, outcome, settings, now_s),
         reuse_s=REUSE_S,
@@ -60,6 +64,11 @@ def follows_from_record(effect: Effect) -> bool:
 
 
 def step(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Ahead:
+    known = identity.know(cluster, snapshot, now_s)
+    if known is not None:
+        return known
+    if identity.refusal(cluster, snapshot.cluster_uid):
+        return Done()
     due: list[Effect] = []
     for wish in _wishes(cluster, snapshot, settings, now_s):
         if isinstance(wish, Write):
@@ -79,6 +88,10 @@ def settle(
     match effect:
         case LaunchInstances():
             return launch_result.settle(cluster, effect, outcome, settings, now_s)
+        case PrepareTemplate(pool):
+            if isinstance(outcome, Happened) and isinstance(outcome.answer, Refused):
+                return template_refused(cluster, pool, outcome.answer.message, settings, now_s)
+            return None
         case Drain() if cluster.interruption_of(effect.instance_id) is not None:
             return interruption.settle(cluster, effect, outcome, now_s)
         case _:
@@ -92,7 +105,10 @@ def _wishes(
     writes: tuple[Callable[[], Write[Cluster] | None], ...] = (
         lambda: interruption.fold(cluster, snapshot, settings, now_s),
         lambda: interruption.end(cluster, snapshot, settings, now_s),
+        lambda: not_ready.note(cluster, snapshot, settings, now_s),
+        lambda: not_ready.fold(cluster, snapshot, settings, now_s),
         lambda: sweep.lost(cluster, snapshot, settings, now_s),
+        lambda: unhelped.note(cluster, snapshot, now_s),
     )
     for write in writes:
         wanted = write()
@@ -110,24 +126,48 @@ def _replacing(
 ) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
     """One replacement for each interrupted machine that the fleet still needs: decided here, once."""
     waiting = interruption.unanswered(cluster, settings)
-    if not waiting or now_s < cluster.back_off_until_s:
-        return
-    if cluster.scale_down is not None:
+    hints = [affected for affected in waiting if affected.kind is NoticeKind.REBALANCE]
+    certain = [affected for affected in waiting if affected.kind is not NoticeKind.REBALANCE]
+    left = max(0, left_this_hour(cluster, Purpose.HINT, settings, now_s))
+    if len(hints) > left:
+        yield interruption.declined(cluster, hints[left:], "this hour's launches for hints are spent", now_s)
+    room = interruption.room_for_hints(cluster, snapshot, settings)
+    if len(hints) > room:
+        yield interruption.declined(cluster, hints[room:], "the fleet has its maximum size", now_s)
+    if waiting and cluster.scale_down is not None:
         yield _cut_short(cluster, "the cloud takes workers back", settings, now_s)
         return
-    wanted, spare = interruption.needed(cluster, snapshot, waiting, settings)
+    # What is certain comes first: no hint takes anything from it.
+    yield from _replaced(cluster, snapshot, certain, Purpose.REPAIR, settings, now_s)
+    yield from _replaced(cluster, snapshot, hints, Purpose.HINT, settings, now_s)
+
+
+def _replaced(
+    cluster: Cluster,
+    snapshot: Snapshot,
+    waiting: Sequence[Interrupted],
+    purpose: Purpose,
+    settings: Settings,
+    now_s: float,
+) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
+    pools = interruption.pools_of(waiting, snapshot, settings)
+    sound = [affected for affected in waiting if is_sound(cluster, pools[affected.instance_id], now_s)]
+    wanted, spare = interruption.needed(cluster, snapshot, sound, settings) if sound else ([], [])
     if spare:
         yield interruption.unneeded(cluster, spare, now_s)
+    begun: Write[Cluster] | Do[Effect] | str = "its pool backs off"
     if wanted:
-        needs = interruption.needs_for(wanted, snapshot, settings)
+        needs = interruption.needs_for(wanted, purpose, snapshot, settings)
         begun = scale_up.begin(cluster, snapshot, needs, "replaces interrupted workers", settings, now_s)
-        if isinstance(begun, Do):
-            yield begun.effects
-        elif isinstance(begun, Write) and begun.value.scale_up is not None:
-            up = begun.value.scale_up
-            before = len(cluster.scale_up.launches) if cluster.scale_up else 0
-            covered = interruption.covered(wanted, up.launches[before:], snapshot, settings)
-            yield Write(interruption.answered(begun.value, covered, up.action_id), begun.events)
+    if isinstance(begun, Do):
+        yield begun.effects
+    elif isinstance(begun, Write) and begun.value.scale_up is not None:
+        up = begun.value.scale_up
+        before = len(cluster.scale_up.launches) if cluster.scale_up else 0
+        covered = interruption.covered(wanted, up.launches[before:], snapshot, settings)
+        yield Write(interruption.answered(begun.value, covered, up.action_id), begun.events)
+    elif isinstance(begun, str) and purpose is Purpose.HINT and waiting:
+        yield interruption.declined(cluster, waiting, begun, now_s)
 
 
 def _acting(
@@ -137,10 +177,9 @@ def _acting(
     decision = decide(cluster, snapshot, settings, now_s)
     ahead: Ahead | None
     if cluster.scale_up is not None:
-        below = isinstance(decision, AddWorkers) and below_floor(cluster, snapshot, settings)
-        if isinstance(decision, AddWorkers) and below and scale_up.goes_well(cluster.scale_up):
-            # The floor waits for no open scale-up: what is missing becomes part of it.  A scale-up in
-            # which something failed ends first, so that the next one backs off.
+        if isinstance(decision, AddWorkers) and decision.code is Reason.BELOW_FLOOR:
+            # The floor waits for no open scale-up: what is missing becomes part of it.  A pool of which
+            # it asked in vain is left alone until it has ended, and backs off then.
             begun = scale_up.begin(cluster, snapshot, decision.needs, decision.why, settings, now_s)
             if isinstance(begun, Write):
                 yield begun
@@ -192,7 +231,7 @@ def _attempted(
             return decision, begun
         return Hold(Reason.NOWHERE_TO_LAUNCH, f"more workers are wanted ({decision.why}): {begun}"), None
     if isinstance(decision, RemoveWorkers):
-        planned = scale_down.begin(cluster, snapshot, settings, now_s)
+        planned = scale_down.begin(cluster, snapshot, settings, now_s, decision.pools)
         if planned is not None:
             return decision, planned
         return Hold(Reason.NO_WORKER_MAY_LEAVE, "idle: no worker may leave now"), None
@@ -218,6 +257,8 @@ def _sweeping(
     cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
 ) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
     for write in (
+        joined.seen(cluster, snapshot, now_s),
+        joined.nodeless(cluster, snapshot, settings, now_s),
         sweep.missing(cluster, snapshot, settings, now_s),
         sweep.claim(cluster, snapshot, settings, now_s),
     ):
@@ -233,6 +274,11 @@ def _sweeping(
 
 def observe(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Ahead:
     """Look, decide, and write down what would be done; touch nothing."""
+    known = identity.know(cluster, snapshot, now_s)
+    if known is not None:
+        return known
+    if identity.refusal(cluster, snapshot.cluster_uid):
+        return Done()
     decision = _observed(decide(cluster, snapshot, settings, now_s))
     return book(cluster, snapshot, decision, settings, now_s) or Done()
 
@@ -246,18 +292,30 @@ def _observed(decision: Decision) -> Decision:
     return decision
 
 
-def _recalled(cluster: Cluster, settings: Settings, now_s: float) -> Cluster:
+def _recalled(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Cluster:
     """The record without what need not be remembered any longer; the next write drops it for good.
 
     Before a step, not after it: what has run out must not be waited for until the next write.
     """
+    # A stone is kept for as long as the cloud lists the machine as ended, so that its loss is told once: its
+    # node may stand there for hours, and be missing from a listing in between.
+    ended = {worker.instance_id for worker in snapshot.workers if not worker.alive}
     return replace(
         cluster,
-        gone=tuple(stone for stone in cluster.gone if now_s - stone.at_s < settings.remember_s),
+        gone=tuple(
+            stone
+            for stone in cluster.gone
+            if now_s - stone.at_s < settings.remember_s or stone.instance_id in ended
+        ),
         recent=tuple(one for one in cluster.recent if now_s - one.at_s < settings.remember_s),
         skipped=tuple(skip for skip in cluster.skipped if now_s < skip.until_s),
-        unavailable=tuple(one for one in cluster.unavailable if now_s < one.until_s),
+        # What has run out is kept a little longer: refused again, it is left alone for longer.
+        unavailable=tuple(
+            one for one in cluster.unavailable if now_s < one.until_s + settings.unavailable_max_s
+        ),
         spent=tuple(one for one in cluster.spent if now_s - one.at_s < HOUR_S),
+        swept=joined.this_hour(cluster, now_s),
+        joined=joined.without_the_gone(cluster, snapshot),
     )
 
 

@@ -69,8 +69,22 @@ class NodeAffinity(Value, frozen=True):
     )
 
 
+class LabelSelector(Value, frozen=True):
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+class PodAffinityTerm(Value, frozen=True):
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
 class PodAffinity(Value, frozen=True):
-    required: tuple[Any, ...] = msgspec.field(
+    required: tuple[PodAffinityTerm, ...] = msgspec.field(
         default=(), name="requiredDuringSchedulingIgnoredDuringExecution"
     )
 
@@ -84,10 +98,18 @@ class Affinity(Value, frozen=True):
 class Spread(Value, frozen=True):
     topology_key: str = ""
     when_unsatisfiable: str = "DoNotSchedule"
+    max_skew: int = 1
+    min_domains: int | None = None
+    label_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    node_affinity_policy: str = "Honor"
+    node_taints_policy: str = "Ignore"
 
 
 class Port(Value, frozen=True):
     host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = "TCP"
 
 
 class Resources(Value, frozen=True):
@@ -130,6 +152,8 @@ class PodSpec(Value, frozen=True):
     topology_spread_constraints: tuple[Spread, ...] = ()
     volumes: tuple[Volume, ...] = ()
     priority_class_name: str = ""
+    priority: int = 0
+    preemption_policy: str = "PreemptLowerPriority"
     termination_grace_period_seconds: int = 30
     scheduler_name: str = "default-scheduler"
     scheduling_gates: tuple[Gate, ...] = ()
@@ -160,6 +184,11 @@ class Pod(Value, frozen=True):
         """As people write it: namespace/name."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
+    @property
+    def scheduler_says(self) -> str:
+        """Why the scheduler found no node for it, in its own words."""
+        return next((c.message for c in self.status.conditions if c.type == "PodScheduled"), "")
+
 
 class NodeSpec(Value, frozen=True):
     provider_id: str = msgspec.field(default="", name="providerID")
@@ -177,7 +206,8 @@ class NodeStatus(Value, frozen=True):
     capacity: dict[str, str] = {}
     conditions: tuple[Condition, ...] = ()
     addresses: tuple[Address, ...] = ()
-    """For finding a node's metrics, and for nothing else: addresses are used again."""
+    """For finding a node's metrics, and to spare a machine whose node does not name it.  Nothing is ended
+    because of an address: addresses are used again."""
 
 
 class KubeNode(Value, frozen=True):
@@ -190,13 +220,19 @@ class KubeNode(Value, frozen=True):
         return any(c.type == "Ready" and c.status == "True" for c in self.status.conditions)
 
 
-class LabelSelector(Value, frozen=True):
-    match_labels: dict[str, str] = {}
-    match_expressions: tuple[Requirement, ...] = ()
+class Namespace(Value, frozen=True):
+    metadata: Meta
 
 
 class BudgetSpec(Value, frozen=True):
     selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+
+    @property
+    def allows_nothing(self) -> bool:
+        """Whatever the number of replicas: no pod may ever be evicted."""
+        return self.max_unavailable in (0, "0", "0%") or self.min_available == "100%"
 
 
 class BudgetStatus(Value, frozen=True):
@@ -237,11 +273,17 @@ CORDON_OWNERS = "holdfast.dev/cordon-owners"
 """Annotation: the actions that want this node left alone, separated by commas."""
 CORDON_FOUND = "holdfast.dev/cordon-found"
 """Annotation: the node was cordoned before any action of ours, and stays so after us."""
+UNREACHABLE = "Kubernetes API unreachable"
+"""How every message begins that tells of a question without an answer."""
 JOINING_TAINT = "holdfast.dev/joining"
 """Every node of ours joins with this; it is lifted once the record names the instance."""
 INSTANCE_LABEL = "holdfast.dev/instance-id"
 POOL_LABEL = "holdfast.dev/pool"
+CAPACITY_LABEL = "holdfast.dev/capacity-type"
+"""`spot` or `on-demand`."""
 DO_NOT_EVICT = "holdfast.dev/do-not-evict"
+SCALE_DOWN_DISABLED = "holdfast.dev/scale-down-disabled"
+"""Annotation: a person wants this node to stay, whatever runs on it."""
 
 
 def instance_id_of(node: KubeNode) -> str:
@@ -254,6 +296,10 @@ def instance_id_of(node: KubeNode) -> str:
 
 def cordon_owners(node: KubeNode) -> frozenset[str]:
     return frozenset(filter(None, node.metadata.annotations.get(CORDON_OWNERS, "").split(",")))
+
+
+def is_scale_down_disabled(node: KubeNode) -> bool:
+    return node.metadata.annotations.get(SCALE_DOWN_DISABLED) == "true"
 
 
 def is_joining(node: KubeNode) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from holdfast.cloud.launches import is_token_of
 from holdfast.cloud.offerings import Market
 
 
@@ -34,6 +35,15 @@ class Instance:
     """The action that launched it, from its tag.  Empty: not ours to remove."""
     token: str = ""
     """The client token of its launch."""
+    ended_why: str = ""
+    """Of one that stops or has ended, why, in the cloud's words."""
+    private_ip: str = ""
+    private_dns: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """Launched by the action that its tag names.  Any tag can be forged, the client token can not."""
+        return bool(self.action_id) and is_token_of(self.token, self.action_id)
 
 
 @dataclass(frozen=True, slots=True)

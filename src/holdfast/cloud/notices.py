@@ -5,6 +5,8 @@ from enum import StrEnum
 
 
 class NoticeKind(StrEnum):
+    NOT_READY = "not-ready"
+    """No notice of the cloud: its node is not ready for too long, and we take it back ourselves."""
     INTERRUPTION = "interruption"
     """It will be taken back at the deadline."""
     REBALANCE = "rebalance"

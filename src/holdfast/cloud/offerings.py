@@ -21,6 +21,22 @@ class Offering:
     def __str__(self) -> str:
         return f"{self.market}/{self.instance_type}/{self.zone}"
 
+    @property
+    def quota(self) -> str:
+        """The quota that it counts against: EC2 has one for each market and family of types."""
+        return f"{self.market}/{quota_family(self.instance_type)}"
+
+
+QUOTA_FAMILIES = frozenset({"dl", "f", "g", "hpc", "inf", "mac", "p", "trn", "u", "x"})
+"""Families of types that have a quota of their own, by the letters that their names begin with."""
+
+
+def quota_family(instance_type: str) -> str:
+    """Which of EC2's vCPU quotas a type counts against; most families share the one called standard."""
+    letters = instance_type[: len(instance_type) - len(instance_type.lstrip("abcdefghijklmnopqrstuvwxyz"))]
+    letters = "g" if letters == "vt" else letters
+    return letters if letters in QUOTA_FAMILIES else "standard"
+
 
 @dataclass(frozen=True, slots=True)
 class Prices:

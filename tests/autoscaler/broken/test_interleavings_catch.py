@@ -1,20 +1,14 @@
 """The explorer is shown workflows with one guard taken out, and must find what breaks."""
 
-from typing import Any
-
 import pytest
 
-from holdfast.failover import takeover
 from holdfast.testing.explore import Violation
 from tests.autoscaler.explore import test_removing_nodes as removing
 from tests.autoscaler.model.legal import any_move
-from tests.failover.explore import test_taking_over as taking_over
 from tests.proof import prove
-from tests.variants import autoscaler_without, broken
+from tests.variants import autoscaler_without
 
 Changes = dict[str, dict[str, str]]
-
-TAKEOVER = "holdfast.failover.takeover"
 
 REMOVING: dict[str, tuple[Changes, str, str]] = {
     "S1: an expired lock lets a second action begin over the first": (
@@ -78,41 +72,6 @@ REMOVING: dict[str, tuple[Changes, str, str]] = {
 }
 """What is changed, the case that shows it, and what is said."""
 
-TAKING_OVER: dict[str, tuple[dict[str, str], str]] = {
-    "H2: the promotion does not wait for the old lease": (
-        {"if not takeover.fenced and left_s > 0:": "if not takeover.fenced and left_s > 1_000_000:"},
-        "serve at once",
-    ),
-    "H2: the lease is judged before the revocation, not after it": (
-        {
-            "    return _revoke(group, primary, why, now_s)\n": (
-                "    revoked = _revoke(group, primary, why, now_s)\n"
-                "    if seen.leases_left_s.get(primary, 0) > 0:\n"
-                "        return revoked\n"
-                "    return _promote(revoked.value, seen, now_s, why) or revoked\n"
-            )
-        },
-        "serve at once",
-    ),
-}
-
-
-NEVER_AGAIN = "L-F1: a takeover waits for an answer of the old primary for ever"
-
-
-def test_a_takeover_that_relies_on_being_heard() -> None:
-    variant: Any = broken(TAKEOVER, {"if not takeover.fenced and left_s > 0:": "if not takeover.fenced:"})
-
-    with pytest.raises(Violation, match="never settles") as violation:
-        taking_over.search(
-            variant.workflow(takeover.Policy(grace_s=float("inf"))),
-            hands=1,
-            interrupted=("i-1",),
-            lively=True,
-        )
-
-    caught(NEVER_AGAIN, violation)
-
 
 def caught(name: str, violation: pytest.ExceptionInfo[Violation]) -> None:
     print(f"{name}\n{violation.value}")
@@ -126,18 +85,5 @@ def test_removing_nodes_without(name: str) -> None:
 
     with pytest.raises(Violation, match=complaint) as violation:
         removing.visit(autoscaler_without(changes).workflow(settings), case, allowed=any_move)
-
-    caught(name, violation)
-
-
-@pytest.mark.parametrize("name", TAKING_OVER)
-def test_taking_over_without(name: str) -> None:
-    changes, complaint = TAKING_OVER[name]
-    variant: Any = broken(TAKEOVER, changes)
-
-    with pytest.raises(Violation, match=complaint) as violation:
-        taking_over.search(
-            variant.workflow(takeover.Policy(grace_s=0.0)), hands=2, interrupted=("i-1",), lively=False
-        )
 
     caught(name, violation)

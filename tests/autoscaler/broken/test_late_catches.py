@@ -95,7 +95,7 @@ SCALING_UP: dict[str, tuple[dict[str, str], Tell]] = {
         gives_up_a_request,
     ),
     "L-A1: a scale-up is given more time again and again": (
-        {"is_over and not row.extended and": "is_over and"},
+        {"is_over and row.extended < again and": "is_over and"},
         never_ends,
     ),
 }

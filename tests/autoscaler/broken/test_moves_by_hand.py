@@ -16,6 +16,7 @@ from holdfast.autoscaler.record import (
     Launch,
     LaunchStatus,
     Missing,
+    PoolFailure,
     Recent,
     ScaleDown,
     ScaleUp,
@@ -37,6 +38,7 @@ SETTINGS = Settings()
 HINT, CERTAIN = NoticeKind.REBALANCE, NoticeKind.INTERRUPTION
 
 ASKED = Launch(1, 1, "default", "a", "s-a", Market.SPOT, "t3.medium", "lt-1", 1, 1, at_s=LATELY_S)
+GIVEN_UP = replace(ASKED, group=2, status=LaunchStatus.ABANDONED)
 CAME = replace(ASKED, status=LaunchStatus.ANSWERED, instance_ids=("i-9",))
 ELSEWHERE = replace(ASKED, group=2, attempt=2, zone="b", at_s=NOW_S)
 UP = ScaleUp("1-up", LATELY_S, 1, (CAME,))
@@ -93,7 +95,8 @@ FORBIDDEN: dict[str, Move] = {
         "beginScaleUp 1-up", "its tokens are used up",
     ),
     "a scale-up is closed while it asks": (
-        WAITS, replace(IDLE, spent=(BOOKED,), failures=1, back_off_until_s=NOW_S + 60), "failScaleUp 1-up",
+        WAITS, replace(IDLE, spent=(BOOKED,), pool_failures=(PoolFailure("default", 1, NOW_S + 60),)),
+        "failScaleUp 1-up",
         "closed while 1 are asked for",
     ),
     "a machine that joined is not remembered": (
@@ -139,8 +142,8 @@ FORBIDDEN: dict[str, Move] = {
         WAITS, replace(WAITS, scale_up=asks(ASKED, joined=("i-8",))), "joined i-8", "awaits no such thing",
     ),
     "an extension is taken back": (
-        replace(WAITS, scale_up=asks(replace(ASKED, extended=True))), WAITS, "joinExtended 1-up",
-        "is given more time, and not for the first time",
+        replace(WAITS, scale_up=asks(replace(ASKED, extended=1))), WAITS, "joinExtended 1-up",
+        "is given more time: 1 times before, 0 now",
     ),
     "a target is condemned by its action alone": (
         replace(IDLE, scale_down=statuses(Status.DRAINED)),
@@ -233,7 +236,7 @@ FORBIDDEN: dict[str, Move] = {
     ),
     "an hour's launches are forgotten": (
         replace(IDLE, spent=(BOOKED,)), replace(IDLE, pending_since_s=NOW_S), "conditionChanged pending",
-        "1 launches of 1-up are forgotten within the hour",
+        "1 launches are forgotten within the hour",
     ),
     "booked for no request": (
         SCALES_UP, replace(SCALES_UP, spent=(BOOKED, SPENT_NOW)), "extendScaleUp 1-up",
@@ -263,11 +266,11 @@ FORBIDDEN: dict[str, Move] = {
         "it begins now, or it is over",
     ),
     "a back-off is forgotten": (
-        replace(IDLE, failures=2, back_off_until_s=NOW_S + 60), replace(IDLE, worker_count=4),
+        replace(IDLE, pool_failures=(PoolFailure("default", 2, NOW_S + 60),)), replace(IDLE, worker_count=4),
         "decision hold", "no scale-up ended",
     ),
     "what came out short does not back off": (
-        replace(DONE, scale_up=asks(CAME, requested=2, joined=("i-9",))),
+        replace(DONE, scale_up=asks(CAME, GIVEN_UP, requested=2, joined=("i-9",))),
         replace(IDLE, spent=(BOOKED,), last_scale_s=NOW_S, last_up_s=NOW_S,
                 recent=(Recent("i-9", "default", "a", NOW_S),)),
         "completeScaleUp 1-up", "came out short",

@@ -11,6 +11,7 @@ from holdfast.autoscaler import record
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import NoticeKind
+from holdfast.cloud.launches import launch_token
 from holdfast.testing.explore import Violation
 from tests.autoscaler.explore import test_interrupting as interrupting
 from tests.autoscaler.explore import test_scaling_up as scaling_up
@@ -45,6 +46,9 @@ CERTAIN = start(
 AGAIN_AND_AGAIN = start(World(fleet("aa"), 2, brisk=True), hands=1, reclaims=2)
 """The cloud takes one, and another as soon as that is replaced."""
 FLOOR = Settings(min_workers=2, max_workers=2, pending_up_s=0, idle_down_s=0)
+
+BEYOND_THE_MOST = {"full = left + len(wanted) >= settings.max_workers": "full = False"}
+"""The guard behind: a fleet of the greatest size gets no replacement too many, whatever was decided twice."""
 
 VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "H1: no sweep removes what a late first launch brought": (
@@ -96,7 +100,8 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
         {
             "workflow": {
                 "Write(interruption.answered(begun.value, covered, up.action_id), begun.events)": "begun"
-            }
+            },
+            "interruption": BEYOND_THE_MOST,
         },
         interrupted("an interruption"),
         "S-A2",
@@ -104,7 +109,8 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "A6: a hint that becomes certain is replaced again": (
         {
             "interruption": {
-                "replace(affected, replacement=before.replacement) if before else affected": "affected"
+                'kept = before.replacement if before and before.replacement != DECLINED else ""': 'kept = ""',
+                **BEYOND_THE_MOST,
             }
         },
         interrupted("a hint that becomes certain"),
@@ -151,8 +157,8 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "S-A4: a surplus is ended before it is condemned": (
         {
             "sweep": {
-                "        *_kills(cluster, snapshot),\n": (
-                    "        *_kills(cluster, snapshot),\n"
+                "        *_kills(cluster, snapshot, now_s),\n": (
+                    "        *_kills(cluster, snapshot, now_s),\n"
                     "        *(\n"
                     "            Terminate(w.instance_id)\n"
                     "            for w in _unclaimed(cluster, snapshot, settings, now_s)\n"
@@ -165,7 +171,12 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
         "without being condemned",
     ),
     "S-A5: a hint empties a zone": (
-        {"interruption": {"        and (worker.instance.zone in zones or not zones)\n": ""}},
+        {
+            "interruption": {
+                "        and (worker.instance.zone in zones or not zones or not "
+                "settings.keep_last_of_zone)\n": ""
+            }
+        },
         interrupted("a hint, and no capacity"),
         "leaves no worker in",
     ),
@@ -182,7 +193,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "L-A4: below the floor, a scale-up cools down first": (
         {
             "decide": {
-                'return _unless_backing_off(AddWorkers(missing, Reason.BELOW_FLOOR, "below the floor"),': (
+                'return _of_sound_pools(AddWorkers(missing, Reason.BELOW_FLOOR, "below the floor"),': (
                     "return (lambda wanted, cluster, now_s:"
                     " _within_bounds(wanted, cluster, snapshot, settings, now_s))"
                     '(AddWorkers(missing, Reason.BELOW_FLOOR, "below"),'
@@ -226,7 +237,8 @@ def test_the_shipped_one_passes_where_only_variants_are_shown(case: Here, settin
 
 def test_s_a2_a_token_that_all_requests_of_an_action_share(monkeypatch: pytest.MonkeyPatch) -> None:
     shared: Any = broken(
-        "holdfast.autoscaler.record", {'f"{action_id}/{self.group}/{self.attempt}"': "action_id"}
+        "holdfast.autoscaler.record",
+        {"launch_token(action_id, self.group, self.attempt)": "launch_token(action_id, 1, 1)"},
     )
     monkeypatch.setattr(record.Launch, "token", shared.Launch.token)
     first, settings = scaling_up.CASES["two requests"]
@@ -239,8 +251,12 @@ def test_s_a2_a_token_that_all_requests_of_an_action_share(monkeypatch: pytest.M
 
 def test_s_a2_a_token_that_is_another_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one that is drawn for each call, not for each request."""
-    drawn = iter(range(1_000_000))
-    monkeypatch.setattr(record.Launch, "token", lambda self, action_id: f"{action_id}-{next(drawn)}")
+    drawn = iter(range(1, 1_000_000))
+
+    def another_token(row: record.Launch, action_id: str) -> str:
+        return launch_token(action_id, row.group, next(drawn))
+
+    monkeypatch.setattr(record.Launch, "token", another_token)
     first, settings = scaling_up.CASES["three hands"]
 
     with pytest.raises(Violation, match=r"S-A2: .* was carried out more than once") as violation:

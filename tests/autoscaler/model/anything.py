@@ -17,6 +17,7 @@ from holdfast.autoscaler.ports import (
     Uncordon,
 )
 from holdfast.autoscaler.record import (
+    DECLINED,
     READY,
     UNNEEDED,
     Cluster,
@@ -26,6 +27,10 @@ from holdfast.autoscaler.record import (
     Launch,
     LaunchStatus,
     Missing,
+    NotReady,
+    PoolFailure,
+    PoolIdle,
+    Purpose,
     Recent,
     ScaleDown,
     ScaleUp,
@@ -35,6 +40,7 @@ from holdfast.autoscaler.record import (
     Target,
     Tombstone,
     Unavailable,
+    Unhelped,
 )
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.snapshot import Ghost, Need, Place, Snapshot, Worker
@@ -47,6 +53,7 @@ IDS = tuple(f"i-{n}" for n in range(1, 7))
 ACTIONS = ("90000-a", "99000-b", "100000-c")
 ZONES = ("a", "b")
 POOLS = ("default", "gpu")
+OWNERS = ("shop/ReplicaSet web", "shop/StatefulSet db")
 
 ids, actions, zones, pools = map(st.sampled_from, (IDS, ACTIONS, ZONES, POOLS))
 timestamps = st.sampled_from((0, NOW_S - 4_000, NOW_S - 700, NOW_S - 400, NOW_S - 90, NOW_S, NOW_S + 50))
@@ -68,6 +75,8 @@ launches = st.builds(
     status=st.sampled_from(LaunchStatus),
     at_s=since,
     bound=st.booleans(),
+    purpose=st.sampled_from(Purpose),
+    reason=st.sampled_from(("", "refused: no", "capacity: none")),
 )
 
 
@@ -107,7 +116,7 @@ scales_down = st.builds(
         unique_by=lambda t: t.instance_id,
     ).map(tuple),
 )
-replacements = st.one_of(st.sampled_from(("", READY, UNNEEDED)), actions)
+replacements = st.one_of(st.sampled_from(("", READY, UNNEEDED, DECLINED)), actions)
 
 
 def rows(
@@ -143,18 +152,26 @@ def clusters(draw: st.DrawFn) -> Cluster:
             rows(  # type: ignore[arg-type]
                 st.builds(
                     Unavailable,
-                    st.sampled_from(
-                        ("spot", "spot/t3.medium/a", "spot/t3.medium/b", "on-demand/t3.medium/a")
-                    ),
+                    st.sampled_from(("spot/standard", "spot/t3.medium/a", "subnet-b", "gpu/t3.medium")),
                     since,
                     st.just("full"),
                 ),
                 "offering",
             )
         ),
-        spent=tuple(draw(st.lists(st.builds(Spent, actions, since, st.integers(1, 9)), max_size=4))),
-        failures=draw(few),
-        back_off_until_s=draw(timestamps),
+        spent=tuple(
+            draw(
+                st.lists(
+                    st.builds(Spent, actions, since, st.integers(1, 9), st.sampled_from(Purpose)), max_size=4
+                )
+            )
+        ),
+        pool_failures=draw(
+            rows(st.builds(PoolFailure, pools, few, since, st.just("no")), "pool")  # type: ignore[arg-type]
+        ),
+        pools_idle=draw(rows(st.builds(PoolIdle, pools, since), "pool")),  # type: ignore[arg-type]
+        not_ready=draw(rows(st.builds(NotReady, ids, since))),  # type: ignore[arg-type]
+        unhelped=draw(rows(st.builds(Unhelped, st.sampled_from(OWNERS), since), "pods")),  # type: ignore[arg-type]
         paused_until_s=draw(timestamps),
     )
 
@@ -201,6 +218,10 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         workers=listed,
         ghosts=tuple(Ghost(i, f"node-{i}", "uid", None) for i in absent[: draw(few)]),
         pending=pending,
+        pending_pools=draw(st.sampled_from((None, frozenset[str](), frozenset({"gpu"})))),
+        unhelped=dict.fromkeys(draw(st.lists(st.sampled_from(OWNERS), unique=True)), "it stands empty"),
+        waiting=frozenset(draw(st.lists(st.sampled_from(OWNERS), unique=True))),
+        pool_problems=draw(st.sampled_from(({}, {"gpu": "no image"}))),
         needs=lambda n: (Need("default", pending - n, zone=zone),) if pending > n else (),
         must_stay=lambda i: fits,
         fits_without=lambda leaving, closed: fits,

@@ -24,7 +24,7 @@ from holdfast.autoscaler.ports import (
 )
 from holdfast.autoscaler.snapshot import Ghost, Need, Place, Snapshot, Worker
 from holdfast.cloud import ALIVE, Instance, Market, Notice, State
-from holdfast.cloud.launches import Launched, Refusal, Refused, Template
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template, launch_token
 
 START_S = 100_000
 BOOT_S = 60
@@ -97,7 +97,8 @@ class World:
 def fleet(*zones: str) -> tuple[Machine, ...]:
     """One machine for each letter, the first the oldest."""
     return tuple(
-        Machine(f"i-{n}", zone, launched_s=n) for n, zone in enumerate((z for z in "".join(zones)), 1)
+        Machine(f"i-{n}", zone, launched_s=n, token=launch_token("0-before", n, 1))
+        for n, zone in enumerate((z for z in "".join(zones)), 1)
     )
 
 

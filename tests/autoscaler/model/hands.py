@@ -206,7 +206,7 @@ def _just_done(before: Here, after: Here) -> Effect | None:
 
 def _committed(table: Here, kinds: list[str]) -> Around:
     around, world = table.world, table.world.world
-    if world.brisk and "interrupted" in kinds and world.inbox:
+    if world.brisk and {"interrupted", "lost"} & set(kinds) and world.inbox:
         around = replace(around, world=replace(world, inbox=frozenset()))  # all are folded in at once
     begun = kinds.count("beginScaleUp") + kinds.count("beginScaleDown")
     return replace(around, begun=around.begun + begun) if begun else around

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.autoscaler.scheduling.fit import Room, host_ports, misfit, refusal
+from holdfast.autoscaler.scheduling.fit import HostPort, Room, host_ports, misfit, refusal
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.scheduling.pack import Packed, pack, unplaceable
 from holdfast.cloud.kubernetes import Pod, Taint
@@ -69,7 +69,7 @@ def rooms(draw: st.DrawFn) -> list[Room]:
             taints=draw(TAINTS),
             zone=zone,
             pool="default",
-            ports=draw(st.sampled_from([frozenset(), frozenset({80})])),
+            ports=draw(st.sampled_from([frozenset(), frozenset({HostPort(80, "TCP", "0.0.0.0")})])),
             cordoned=draw(st.booleans()),
             ready=draw(st.booleans()),
             empty=draw(st.booleans()),
@@ -107,7 +107,7 @@ def check(packed: Packed, given_rooms: list[Room]) -> None:
         assert placed.count > 0
         filled[placed.room].append((pod, placed.count))
     for name, placed_here in filled.items():
-        room, total, ports = room_called[name], Amount(), set[int]()
+        room, total, ports = room_called[name], Amount(), set[HostPort]()
         for pod, count in placed_here:
             assert misfit(pod, room) == ""
             total += requests_of(pod) * count

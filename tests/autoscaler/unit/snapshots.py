@@ -7,7 +7,7 @@ from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.snapshot import Need, Place, Snapshot, Worker
 from holdfast.cloud import Instance, Market, State
-from holdfast.cloud.launches import Template
+from holdfast.cloud.launches import Template, launch_token
 
 NOW_S = 1_730_000_000.0
 SETTINGS = Settings(pools=(Pool(instance_types=("m5.large", "m5a.large"), subnet_ids=("s-a", "s-b")),))
@@ -15,6 +15,7 @@ SETTINGS = Settings(pools=(Pool(instance_types=("m5.large", "m5a.large"), subnet
 
 def worker(instance_id: str, zone: str = "a", **said: Any) -> Worker:
     """In service and launched by us long ago; what an `Instance` knows goes to its machine."""
+    action_id = said.pop("action_id", "1-req-0")
     machine = Instance(
         instance_id,
         said.pop("state", State.RUNNING),
@@ -23,8 +24,8 @@ def worker(instance_id: str, zone: str = "a", **said: Any) -> Worker:
         said.pop("market", Market.SPOT),
         said.pop("launched_s", 1_000),
         said.pop("pool", "default"),
-        action_id=said.pop("action_id", "1-req-0"),
-        token=said.pop("token", ""),
+        action_id=action_id,
+        token=said.pop("token", launch_token(action_id, 1, 1)),
     )
     usual = {"node_name": f"n-{instance_id}", "node_uid": f"uid-{instance_id}", "ready": True}
     return Worker(**{"instance": machine, **usual, **said})

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from holdfast.adapters.aws.ec2 import console, listing, terminate, user_data
+from holdfast.adapters.aws.ec2 import console, listing, spot_requests, terminate, user_data
 from holdfast.adapters.aws.ec2.catalog import Catalog
 from holdfast.adapters.aws.ec2.launch import LaunchRequest, run, run_request
 from holdfast.adapters.aws.ec2.tags import TagScheme
@@ -11,8 +11,8 @@ from holdfast.adapters.aws.ec2.templates import Templates, TemplateSpec
 from holdfast.adapters.clock import SystemClock
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.cloud import Instance, Offering, Prices, Shape
-from holdfast.cloud.launches import Launched, Refusal, Refused, Template
+from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template, Termination
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -58,6 +58,7 @@ def template_spec(pool: Pool, script: UserData) -> TemplateSpec:
         instance_profile=pool.instance_profile,
         disk_gib=pool.disk_gib,
         disk_device=pool.disk_device,
+        imds_hop_limit=pool.imds_hop_limit,
         user_data="" if pool.launch_template_id else script(pool),
         launch_template_id=pool.launch_template_id,
         launch_template_version=pool.launch_template_version,
@@ -122,7 +123,7 @@ class Ec2Cloud:
             self._templates.forget()  # its version may have been deleted
         return answer
 
-    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
+    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, Termination]:
         return terminate.terminate(self._client, instance_ids)
 
     def templates(self, pools: Sequence[Pool]) -> Mapping[str, Template]:
@@ -143,6 +144,9 @@ class Ec2Cloud:
 
     def prices(self, offerings: Sequence[Offering]) -> Prices:
         return self._catalog.prices(offerings)
+
+    def marked(self) -> Sequence[Notice]:
+        return spot_requests.list_marked(self._client)
 
     def console(self, instance_id: str) -> str:
         return console.end_of_console(self._client, instance_id)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from holdfast.app.autoscaler import clients
+from holdfast.app.files import open_file
 from holdfast.autoscaler.ports import ClusterStore, Inbox
 from holdfast.autoscaler.settings import Settings
-from holdfast.kernel import Invalid
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -79,16 +79,9 @@ def sqlite_cluster_store(database: "Database") -> "SqliteItems[Cluster]":
 
 
 def _in_sqlite(path: str) -> Stores:
-    import sqlite3
-
-    from holdfast.adapters.sql.sqlite import Database
     from holdfast.adapters.sql.sqlite.inbox import SqliteInbox
 
-    try:
-        database = Database(path)
-    except sqlite3.OperationalError as error:
-        fix = "name a file in a folder that is there and may be written"
-        raise Invalid(f"database = {path!r}: {error}; {fix}") from error
+    database = open_file(path)
     return Stores(
         sqlite_cluster_store(database), SqliteInbox(database), f"SQLite file {path}", database.close
     )

@@ -9,7 +9,9 @@ from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.report.gauges import state_of
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Ghost, Snapshot, Worker
+from holdfast.autoscaler.sweep import joined
 from holdfast.cloud import State
+from holdfast.cloud.text import lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ def _is_loose(cluster: Cluster, worker: Worker) -> bool:
         return False
     if cluster.is_condemned(worker.instance_id) or worker.instance.state is State.STOPPED:
         return True
+    if worker.alive and not worker.node_name and cluster.has_joined(worker.instance):
+        return True
     idle = worker.alive and (not worker.node_name or worker.joining)
     return idle and worker.instance_id not in _named(cluster)
 
@@ -83,15 +87,33 @@ def _machine(cluster: Cluster, worker: Worker, settings: Settings, now_s: float)
     if one is not None:
         fate = "is ended again and again until that is confirmed"
         return Found("machine", worker.instance_id, f"terminating: {one.reason}", fate)
+    if joined.counts_as_joined(cluster, worker) and worker.alive and not worker.node_name:
+        return _lost_its_node(cluster, worker, settings, now_s)
     left_s = settings.sweep_after_s - (now_s - worker.instance.launched_s)
-    when = f"in {left_s:.0f} s at the latest" if left_s > 0 else "now"
+    when = f"in {lasting(left_s)} at the latest" if left_s > 0 else "now"
     finding = f"{state_of(cluster, worker)}, launched by {worker.instance.action_id}, named by no record"
     stopped = worker.instance.state is State.STOPPED
     fate = f"is ended {when}" if stopped else f"is adopted if it is needed, else ended, {when}"
     return Found("machine", worker.instance_id, "stopped" if stopped else finding, fate)
 
 
+def _lost_its_node(cluster: Cluster, worker: Worker, settings: Settings, now_s: float) -> Found:
+    if worker.namesake:
+        finding = f"node {worker.namesake} bears its name or address, and does not name it"
+        return Found("machine", worker.instance_id, finding, "stays")
+    since_s = next((row.since_s for row in cluster.nodeless if row.instance_id == worker.instance_id), now_s)
+    left_s = settings.absent_s - (now_s - since_s)
+    when = f"in {lasting(left_s)}, if it is still so," if left_s > 0 else "now,"
+    fate = f"is ended {when} unless many are without a node"
+    return Found("machine", worker.instance_id, "it had joined, and has no node any more", fate)
+
+
 def _node(cluster: Cluster, ghost: Ghost, settings: Settings, now_s: float) -> Found:
+    if ghost.ready:
+        state = f"is {ghost.state}" if ghost.state is not None else "is not listed"
+        return Found(
+            "node", ghost.name, f"its machine {ghost.instance_id} {state}", "stays while it is Ready"
+        )
     if ghost.state is not None:
         fate = (
             "is deleted" if ghost.state is State.TERMINATED else "is deleted once the machine is terminated"
@@ -99,7 +121,7 @@ def _node(cluster: Cluster, ghost: Ghost, settings: Settings, now_s: float) -> F
         return Found("node", ghost.name, f"its machine {ghost.instance_id} is {ghost.state}", fate)
     since_s = next((m.since_s for m in cluster.missing if m.instance_id == ghost.instance_id), now_s)
     left_s = settings.absent_s - (now_s - since_s)
-    fate = f"is deleted if it is still missing in {left_s:.0f} s" if left_s > 0 else "is deleted"
+    fate = f"is deleted if it is still missing in {lasting(left_s)}" if left_s > 0 else "is deleted"
     return Found("node", ghost.name, f"its machine {ghost.instance_id} is not listed", fate)
 
 

@@ -19,6 +19,7 @@ from holdfast.autoscaler.snapshot import Ghost, Snapshot, Worker
 from holdfast.autoscaler.snapshot.build import Joined, Listings, join, simulate, snapshot_of
 from holdfast.cloud import ALIVE
 from holdfast.cloud.kubernetes import KubeNode
+from holdfast.cloud.text import lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class _Crowd:
         pool = self._settings.pool(machine.pool)
         if pool is not None and self._pools[machine.pool] <= pool.min_workers:
             yield fleet_blockers.pool_floor(pool.name, self._pools[pool.name], pool.min_workers)
-        if empties_a_zone(machine.zone, self._zones):
+        if self._settings.keep_last_of_zone and empties_a_zone(machine.zone, self._zones):
             yield fleet_blockers.last_of_zone(machine.zone)
 
 
@@ -155,7 +156,7 @@ def _leaving(instance_id: str, cluster: Cluster, now_s: float) -> str:
             return f"it is terminating ({one.reason}, action {one.action_id})"
     affected = cluster.interruption_of(instance_id)
     if affected is not None:
-        left = f" in {max(0, affected.deadline_s - now_s):.0f} s" if affected.deadline_s else ""
+        left = f" in {lasting(affected.deadline_s - now_s)}" if affected.deadline_s else ""
         return f"the cloud takes it back{left} ({affected.kind})"
     action = cluster.scale_down
     if action is not None and instance_id in action.having(*OPEN):

@@ -13,10 +13,11 @@ from holdfast.autoscaler.fleet import on_its_way, serving, size
 from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.reasons import Reason
-from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.record import Cluster, Purpose
 from holdfast.autoscaler.scale_up.launch_plan import spent_lately
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
+from holdfast.cloud.text import counted, lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +74,25 @@ def explain_fleet(
 def _reasons_to_scale_up(
     cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
 ) -> Iterable[Condition]:
-    missing = sum(need.count for need in below_floor(cluster, snapshot, settings))
+    missing = sum(need.count for need in below_floor(cluster, snapshot, settings, now_s))
     there = size(cluster, snapshot)
     yield Condition(
         "below the floor",
         missing > 0,
-        f"{there} workers there or on their way, MIN_WORKERS is {settings.min_workers}"
+        f"{counted(there, 'worker')} there or on their way, MIN_WORKERS is {settings.min_workers}"
         + (f": {missing} missing" if missing else ""),
     )
     waited_s = max(0.0, now_s - cluster.pending_since_s) if cluster.pending_since_s else 0.0
     needs = snapshot.needs(on_its_way(cluster, snapshot))
     wanted = sum(need.count for need in needs)
-    says = f"{snapshot.pending} pods wait for room, PENDING_UP_SEC is {settings.pending_up_s}"
+    says = f"{_waiting(snapshot.pending)}, PENDING_UP_SEC is {settings.pending_up_s}"
     if snapshot.pending:
-        says += f", they wait for {waited_s:.0f} s"
-        says += f" and need {wanted} more workers" if needs else "; what there is or comes has room for them"
+        says += f", waiting for {lasting(waited_s)}"
+        says += (
+            f" and in need of {counted(wanted, 'more worker')}"
+            if needs
+            else "; what there is or comes has room for them"
+        )
     yield Condition("pods are pending", bool(needs) and waited_s >= settings.pending_up_s, says)
     cpu = snapshot.load.cpu
     yield Condition(
@@ -107,22 +112,13 @@ def _bars_to_scale_up(
     yield Condition(
         "maximum size",
         there < settings.max_workers,
-        f"{there} workers there or on their way, MAX_WORKERS is {settings.max_workers}",
+        f"{counted(there, 'worker')} there or on their way, MAX_WORKERS is {settings.max_workers}",
     )
-    left_s = cluster.back_off_until_s - now_s
-    yield Condition(
-        "back-off",
-        left_s <= 0,
-        f"{cluster.failures} scale-ups in a row failed: nothing is launched for {left_s:.0f} s more"
-        if left_s > 0
-        else "none",
-    )
-    spent = spent_lately(cluster, now_s)
-    yield Condition(
-        "launches of this hour",
-        spent < settings.launch_budget,
-        f"{spent} of {settings.launch_budget} spent",
-    )
+    yield _back_off(cluster, now_s)
+    for purpose, called in BUDGETS.items():
+        spent, most = spent_lately(cluster, now_s, purpose), settings.budget_of(purpose)
+        yield Condition(called, spent < most, f"{spent} of {most} spent")
+    yield _pools(snapshot, settings)
     if settings.usd_per_hour_max:
         yield _cost(snapshot, settings)
     nowhere = [pool.name for pool in settings.pools if not any(p.pool == pool.name for p in snapshot.places)]
@@ -131,6 +127,29 @@ def _bars_to_scale_up(
         len(nowhere) < len(settings.pools),
         f"no known subnet: pool {', '.join(nowhere)}" if nowhere else "every pool has a known subnet",
     )
+
+
+BUDGETS = {
+    Purpose.DEMAND: "launches of this hour",
+    Purpose.REPAIR: "repairs of this hour",
+    Purpose.HINT: "launches for hints of this hour",
+}
+
+
+def _back_off(cluster: Cluster, now_s: float) -> Condition:
+    waiting = [one for one in cluster.pool_failures if now_s < one.until_s]
+    says = [
+        f"pool {one.pool}: {one.failures or 'no'} scale-ups in a row failed, nothing is launched for "
+        f"{lasting(one.until_s - now_s)} more ({one.reason})"
+        for one in waiting
+    ]
+    return Condition("back-off", not waiting, "; ".join(says) or "none")
+
+
+def _pools(snapshot: Snapshot, settings: Settings) -> Condition:
+    broken = [f"pool {name}: {problem}" for name, problem in snapshot.pool_problems.items()]
+    says = "; ".join(broken) or "every pool can be launched from"
+    return Condition("pools in order", len(broken) < len(settings.pools), says)
 
 
 def _scales_down_only_if(
@@ -149,7 +168,9 @@ def _scales_down_only_if(
             f"CPU is {_percent(load.cpu)}, was {_percent(busiest)} at most, "
             f"and must stay below {_percent(settings.cpu_down)} (CPU_DOWN)",
         )
-    yield Condition("nothing pending", snapshot.pending == 0, f"{snapshot.pending} pods wait for room")
+    waits = [pool.name for pool in settings.pools if snapshot.pods_wait_for(pool.name)]
+    says = _waiting(snapshot.pending) + (f" in pool {', '.join(waits)}" if waits else "")
+    yield Condition("nothing pending", len(waits) < len(settings.pools), says)
     idle_s = max(0.0, now_s - cluster.idle_since_s) if cluster.idle_since_s else 0.0
     left_s = settings.idle_down_s - idle_s
     # The record's stamp is as old as the last tick; what is seen now may end it.
@@ -157,23 +178,25 @@ def _scales_down_only_if(
     yield Condition(
         "idle long enough",
         bool(cluster.idle_since_s) and left_s <= 0,
-        f"idle for {idle_s:.0f} of {settings.idle_down_s} s (IDLE_DOWN_SEC){ends}",
+        f"idle for {lasting(idle_s)} of {lasting(settings.idle_down_s)} (IDLE_DOWN_SEC){ends}",
     )
     yield _over("cool-down after the last action", cluster.last_scale_s, settings.cooldown_down_s, now_s)
     there = len(serving(cluster, snapshot))
     yield Condition(
         "above the floor",
         there > settings.min_workers,
-        f"{there} workers are in service, MIN_WORKERS is {settings.min_workers}",
+        f"{counted(there, 'worker is', 'workers are')} in service, MIN_WORKERS is {settings.min_workers}",
     )
     struck = len(unanswered(cluster, settings))
     yield Condition(
         "no notice unanswered",
         not struck,
-        f"the cloud takes {struck} workers back, and they are not answered yet" if struck else "none",
+        f"the cloud takes {counted(struck, 'worker')} back, and that is not answered yet"
+        if struck
+        else "none",
     )
     yield Condition("nothing troubles", not snapshot.troubles, "; ".join(snapshot.troubles) or "nothing")
-    yield Condition("a node that may leave", may_leave > 0, f"{may_leave} nodes may leave")
+    yield Condition("a node that may leave", may_leave > 0, f"{counted(may_leave, 'node')} may leave")
 
 
 def _cost(snapshot: Snapshot, settings: Settings) -> Condition:
@@ -197,13 +220,19 @@ def _no_action(cluster: Cluster) -> Condition:
 def _not_paused(cluster: Cluster, now_s: float) -> Condition:
     paused = is_paused(cluster, now_s)
     why = f" ({cluster.paused_why})" if cluster.paused_why else ""
-    says = f"paused for {cluster.paused_until_s - now_s:.0f} s more{why}" if paused else "not paused"
+    says = f"paused for {lasting(cluster.paused_until_s - now_s)} more{why}" if paused else "not paused"
     return Condition("not paused", not paused, says)
 
 
 def _over(name: str, since_s: int, lasts_s: int, now_s: float) -> Condition:
     left_s = since_s + lasts_s - now_s if since_s else 0
-    return Condition(name, left_s <= 0, f"{left_s:.0f} of {lasts_s} s left" if left_s > 0 else "over")
+    return Condition(
+        name, left_s <= 0, f"{lasting(left_s)} of {lasting(lasts_s)} left" if left_s > 0 else "over"
+    )
+
+
+def _waiting(pods: int) -> str:
+    return counted(pods, "pod waits for room", "pods wait for room")
 
 
 def _percent(part: float | None) -> str:

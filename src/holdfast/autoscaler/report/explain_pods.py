@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.autoscaler.scale_down.drain import controller_of, is_daemon
+from holdfast.autoscaler.scale_down.drain import is_daemon
 from holdfast.autoscaler.scheduling.fit import Room, not_for_us_to_place
 from holdfast.autoscaler.scheduling.pack import Fate, Packed
+from holdfast.autoscaler.scheduling.pod_groups import owner_of
 from holdfast.autoscaler.scheduling.simulation import Simulation, is_unschedulable
 from holdfast.cloud.kubernetes import FINISHED, Pod
 
@@ -27,6 +28,8 @@ class PodVerdict:
     """Why there is no taker, or not for all; or what is not certain about it."""
     unsatisfiable: bool = False
     """No template of ours could run them."""
+    scheduler: str = ""
+    """Why the scheduler found no node, in its own words."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -36,6 +39,7 @@ class PodVerdict:
             "takers": list(self.takers),
             "why": self.why,
             "unsatisfiable": self.unsatisfiable,
+            "scheduler": self.scheduler,
         }
 
 
@@ -50,13 +54,16 @@ def _verdict(fate: Fate, packed: Packed) -> PodVerdict:
     why = fate.why
     if not why and group.doubts:
         why = f"not certain: it has {group.doubts[0]}, which is not considered yet"
+    if not why and not fate.helped:
+        why = "it fits there, and the scheduler does not put it there"
     return PodVerdict(
         group.example.called,
         len(group.pods),
-        tuple(sorted({_owner(pod) for pod in group.pods})),
+        tuple(sorted({owner_of(pod) for pod in group.pods})),
         tuple(_takers(fate, packed.opened)),
         why,
         fate.unsatisfiable,
+        group.example.scheduler_says,
     )
 
 
@@ -83,7 +90,7 @@ def _not_considered(unbound: Iterable[Pod]) -> Iterable[PodVerdict]:
     alike: dict[tuple[str, str], list[Pod]] = {}
     for pod in unbound:
         if not is_unschedulable(pod) and pod.status.phase not in FINISHED:
-            alike.setdefault((_owner(pod), _why_not(pod)), []).append(pod)
+            alike.setdefault((owner_of(pod), _why_not(pod)), []).append(pod)
     for (owner, why), pods in alike.items():
         yield PodVerdict(pods[0].called, len(pods), (owner,), why=why)
 
@@ -96,8 +103,3 @@ def _why_not(pod: Pod) -> str:
     if pod.status.nominated_node_name:
         return f"the scheduler makes room for it on {pod.status.nominated_node_name}"
     return not_for_us_to_place(pod) or "the scheduler has not looked at it yet"
-
-
-def _owner(pod: Pod) -> str:
-    owner = controller_of(pod)
-    return f"{pod.metadata.namespace}/{owner.kind} {owner.name}" if owner else pod.called

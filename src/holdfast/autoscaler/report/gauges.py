@@ -11,6 +11,7 @@ from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.record import OPEN, Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
+from holdfast.autoscaler.sweep.joined import this_hour
 from holdfast.kernel import Logged
 
 HOUR_S = 3_600
@@ -33,6 +34,8 @@ def state_of(cluster: Cluster, worker: Worker) -> str:
         return "interrupted"
     if instance_id in draining:
         return "draining"
+    if not worker.node_name and cluster.has_joined(worker.instance):
+        return "not-ready"
     if worker.joining or not worker.node_name:
         return "joining"
     if not worker.ready:
@@ -42,6 +45,11 @@ def state_of(cluster: Cluster, worker: Worker) -> str:
 
 def launched_last_hour(cluster: Cluster, now_s: float) -> int:
     return sum(spent.count for spent in cluster.spent if now_s - spent.at_s < HOUR_S)
+
+
+def refused_to_end(cluster: Cluster) -> list[str]:
+    """Machines that the cloud refuses to end."""
+    return [one.instance_id for one in cluster.condemned if one.refused]
 
 
 def gauges(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Gauge]:
@@ -79,7 +87,24 @@ def gauges(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         ),
         ("holdfast_paused", own, float(is_paused(cluster, now_s)), "1 while an operator has paused it."),
         ("holdfast_observe_mode", own, float(settings.observe), "1 if it only looks."),
-        ("holdfast_troubles", own, len(snapshot.troubles), "Things that could not be looked at."),
+        (
+            "holdfast_troubles",
+            own,
+            len(snapshot.troubles) + bool(cluster.refused_uid),
+            "Things that could not be looked at, or cannot be right: nothing scales down or is swept.",
+        ),
+        (
+            "holdfast_problems",
+            own,
+            len(snapshot.problems) + len(refused_to_end(cluster)),
+            "Things that an operator must mend: protected machines, nodes that do not name theirs.",
+        ),
+        (
+            "holdfast_swept_last_hour",
+            own,
+            len(this_hour(cluster, now_s)),
+            "Machines and nodes without an owner that were taken up within the last hour.",
+        ),
     ]
     if snapshot.load.cpu is not None:
         found.append(("holdfast_cpu", own, snapshot.load.cpu, "How busy the workers are, from 0 to 1."))

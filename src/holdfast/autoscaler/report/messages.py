@@ -3,13 +3,18 @@
 from typing import Final
 
 from holdfast.autoscaler.events import AutoscalerEvent
+from holdfast.cloud import NoticeKind
 from holdfast.kernel import Event, Severity
 
 KINDS: Final = {kind.value: kind for kind in AutoscalerEvent}
 COST = "usdPerHour"
 """The number, in an event, of what the fleet cost when it was told."""
 
-
+LESS_CERTAIN: Final = {
+    NoticeKind.REBALANCE.value: "may be taken back",
+    NoticeKind.GONE.value: "was taken back",
+}
+"""What a notice says that is no announcement of a certain end."""
 SAID_ONLY_IF_ANY = frozenset({"unsatisfiable", "pending", "short", "lost"})
 
 
@@ -21,6 +26,8 @@ def kind_of(event: Event) -> AutoscalerEvent | None:
 def told(event: Event) -> str:
     """What happened, and to whom."""
     kind = kind_of(event)
+    if kind is AutoscalerEvent.INTERRUPTED and event.reason in LESS_CERTAIN:
+        return f"{event.about} {LESS_CERTAIN[event.reason]}"
     return kind.told(event.about) if kind else f"{event.kind} {event.about}".strip()
 
 
@@ -32,6 +39,8 @@ def severity(event: Event) -> Severity:
 def kinds_called(words: str) -> frozenset[str]:
     """The stored names of the kinds that a person may mean: by stored name, or by the words of `told`."""
     wanted = _plain(words)
+    if wanted in map(_plain, LESS_CERTAIN.values()):
+        return frozenset({AutoscalerEvent.INTERRUPTED.value})
     return frozenset(
         kind.value for kind in AutoscalerEvent if wanted in (_plain(kind.value), _plain(kind.sentence))
     )

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from holdfast.autoscaler.decide import Decision, decide
+from holdfast.autoscaler import identity
+from holdfast.autoscaler.decide import Decision
 from holdfast.autoscaler.ports import Effect, LaunchInstances
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
-from holdfast.autoscaler.workflow import Ahead, workflow
+from holdfast.autoscaler.workflow import Ahead, conclude, workflow
 from holdfast.kernel import Do, Wait, Write
 
 
@@ -24,8 +25,12 @@ class Preview:
 
 
 def preview(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Preview:
+    known = identity.know(cluster, snapshot, now_s)
+    if known is not None and not identity.refusal(cluster, snapshot.cluster_uid):
+        cluster = known.value  # written down first, and no step that a person asks about
+    """The decision as `status` tells it: a Hold where what is wanted cannot be begun."""
     return Preview(
-        decide(cluster, snapshot, settings, now_s), workflow(settings).step(cluster, snapshot, now_s)
+        conclude(cluster, snapshot, settings, now_s), workflow(settings).step(cluster, snapshot, now_s)
     )
 
 

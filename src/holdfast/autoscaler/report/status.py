@@ -1,18 +1,22 @@
 """What it is doing, why, and what it costs an hour: one record and one look, summed up for people."""
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from holdfast.autoscaler import identity
 from holdfast.autoscaler.codec import phase
 from holdfast.autoscaler.decide import AddWorkers, Decision
-from holdfast.autoscaler.fleet import on_its_way, serving, size
-from holdfast.autoscaler.operator import is_paused
-from holdfast.autoscaler.record import Cluster, ScaleDown, ScaleUp
-from holdfast.autoscaler.report.gauges import launched_last_hour, state_of
+from holdfast.autoscaler.fleet import is_leaving, serving, size, staying, unlisted
+from holdfast.autoscaler.operator import mode
+from holdfast.autoscaler.record import READY, UNNEEDED, Cluster, Interrupted, ScaleDown, ScaleUp
+from holdfast.autoscaler.report.gauges import launched_last_hour, refused_to_end, state_of
+from holdfast.autoscaler.scale_down.action import lift_protection
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.snapshot import Snapshot
+from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.autoscaler.workflow import conclude
-from holdfast.cloud import Offering, State
+from holdfast.cloud import NoticeKind, Offering, State
+from holdfast.cloud.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +69,20 @@ class Status:
     action: Action | None
     serving: int
     size: int
-    on_its_way: int
+    starting: int
+    """Workers that were asked for and do not serve yet; none of them is counted as serving too."""
+    not_ready: int
+    """Workers that had joined, and whose node does not answer."""
     min_workers: int
     max_workers: int
     workers: tuple[Member, ...]
+    unschedulable: int
+    """Pods for which the scheduler finds no node."""
     pending: int
+    """Those of them that a new worker would take."""
     unsatisfiable: tuple[str, ...]
+    unhelped: tuple[str, ...]
+    """Pods for which a new node came in vain."""
     cpu: float | None
     cpu_peak: float | None
     cpu_source: str
@@ -82,30 +94,36 @@ class Status:
     launches_per_hour_max: int
     soon: tuple[Soon, ...]
     troubles: tuple[str, ...]
+    problems: tuple[str, ...]
+    """What an operator must mend, each with the fix."""
     lock_owner: str
+    lock_left_s: int
+    """So long does the lock still hold."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Status:
-    action = _action(cluster, now_s)
+    action = open_action(cluster, now_s)
     decision = conclude(cluster, snapshot, settings, now_s)
-    paused = is_paused(cluster, now_s)
+    owner, left_s = holder_of_lock(cluster, now_s)
     return Status(
         cluster=settings.cluster_name,
-        mode="observe" if settings.observe else "paused" if paused else "active",
-        doing=_doing(cluster, action),
+        mode=mode(cluster, observe=settings.observe, now_s=now_s),
+        doing=doing(cluster, action),
         why=action.why if action else decision.why,
         decision=decision.word,
         code=decision.code,
         action=action,
         serving=len(serving(cluster, snapshot)),
         size=size(cluster, snapshot),
-        on_its_way=on_its_way(cluster, snapshot),
+        starting=_starting(cluster, snapshot),
+        not_ready=sum(_is_not_ready(worker) for worker in staying(cluster, snapshot)),
         min_workers=settings.min_workers,
         max_workers=settings.max_workers,
         workers=tuple(_members(cluster, snapshot, now_s)),
+        unschedulable=max(snapshot.unschedulable, snapshot.pending),
         pending=snapshot.pending,
         unsatisfiable=snapshot.unsatisfiable,
         cpu=snapshot.load.cpu,
@@ -116,27 +134,96 @@ def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         unpriced=_unpriced(snapshot),
         launches_last_hour=launched_last_hour(cluster, now_s),
         launches_per_hour_max=settings.launch_budget,
-        soon=tuple(_soon(cluster, settings, decision, now_s)),
-        troubles=snapshot.troubles,
-        lock_owner=cluster.lock.owner if now_s < cluster.lock.until_s else "",
+        soon=tuple(to_come(cluster, settings, decision, now_s)),
+        unhelped=tuple(f"{pods}: {why}" for pods, why in snapshot.unhelped.items()),
+        troubles=_troubles(cluster, snapshot),
+        problems=_problems(cluster, snapshot),
+        lock_owner=owner,
+        lock_left_s=left_s,
     )
 
 
-def _doing(cluster: Cluster, action: Action | None) -> str:
-    doing = (
+def holder_of_lock(cluster: Cluster, now_s: float) -> tuple[str, int]:
+    """Who holds it, and for how many seconds more; no one and 0 if it is free or has run out."""
+    left_s = _seconds(cluster.lock.until_s - now_s)
+    held = bool(cluster.lock.owner) and now_s < cluster.lock.until_s
+    return (cluster.lock.owner, left_s) if held else ("", 0)
+
+
+def _troubles(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
+    refusal = identity.refusal(cluster, snapshot.cluster_uid)
+    return (refusal, *snapshot.troubles) if refusal else snapshot.troubles
+
+
+def _problems(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
+    protected = (
+        f"{i} is protected from termination, and stays: {lift_protection(i)}" for i in refused_to_end(cluster)
+    )
+    return (*protected, *snapshot.problems)
+
+
+def doing(cluster: Cluster, action: Action | None) -> str:
+    told = (
         [f"{'scaling up' if action.direction == 'up' else 'scaling down'}: {action.progress}"]
         if action
         else []
     )
     if cluster.interrupted:
-        replaced = sum(bool(affected.replacement) for affected in cluster.interrupted)
-        doing.append(f"{len(cluster.interrupted)} with a notice, {replaced} of them answered")
+        told += _interruptions(cluster.interrupted)
     if cluster.condemned:
-        doing.append(f"{len(cluster.condemned)} being terminated")
-    return "; ".join(doing) or "nothing"
+        told.append(f"{counted(len(cluster.condemned), 'machine')} being terminated")
+    return "; ".join(told) or "nothing"
 
 
-def _action(cluster: Cluster, now_s: float) -> Action | None:
+def _interruptions(interrupted: tuple[Interrupted, ...]) -> list[str]:
+    """Each kind of notice for itself: what becomes of those machines, in how many cases."""
+    told = []
+    for kind, called in KINDS.items():
+        of_kind = [affected for affected in interrupted if affected.kind is kind]
+        if not of_kind:
+            continue
+        fates = Counter(_fate(affected) for affected in of_kind)
+        replaced = ", ".join(f"{fates[fate]} {fate}" for fate in FATES if fates[fate])
+        draining = [affected for affected in of_kind if not affected.drained and kind is not NoticeKind.GONE]
+        told.append(f"{counted(len(of_kind), called)}: {replaced}{_draining(len(draining), len(of_kind))}")
+    return told
+
+
+def _fate(affected: Interrupted) -> str:
+    known = {"": "undecided", UNNEEDED: "not needed", READY: "replaced"}
+    return known.get(affected.replacement, "being replaced")
+
+
+def _draining(count: int, of: int) -> str:
+    if not count:
+        return ""
+    if count == of:
+        return {1: "; draining", 2: "; both draining"}.get(count, "; all draining")
+    return f"; {count} draining"
+
+
+KINDS = {
+    NoticeKind.INTERRUPTION: "spot interruption",
+    NoticeKind.REBALANCE: "rebalance hint",
+    NoticeKind.GONE: "lost machine",
+}
+FATES = ("replaced", "being replaced", "not needed", "undecided")
+
+
+def _starting(cluster: Cluster, snapshot: Snapshot) -> int:
+    """Each machine once: one that serves already is not starting, though its action may not know yet."""
+    ready = {worker.instance_id for worker in serving(cluster, snapshot)}
+    up = cluster.scale_up
+    seen = {w.instance_id for w in staying(cluster, snapshot) if w.ours and (w.joining or not w.node_name)}
+    seen |= {i for i in (up.joining if up else ()) if not is_leaving(cluster, i)}
+    return len((seen | set(unlisted(cluster, snapshot))) - ready) + (up.owed if up else 0)
+
+
+def _is_not_ready(worker: Worker) -> bool:
+    return bool(worker.node_name) and not worker.joining and not worker.ready
+
+
+def open_action(cluster: Cluster, now_s: float) -> Action | None:
     if (up := cluster.scale_up) is not None:
         return Action("up", up.action_id, _seconds(now_s - up.started_s), up.reason, _scale_up(up))
     if (down := cluster.scale_down) is not None:
@@ -192,14 +279,13 @@ def _unpriced(snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(sorted(str(offering) for offering in used if snapshot.prices.usd(offering) is None))
 
 
-def _soon(cluster: Cluster, settings: Settings, decision: Decision, now_s: float) -> list[Soon]:
+def to_come(cluster: Cluster, settings: Settings, decision: Decision | None, now_s: float) -> list[Soon]:
     """What is still to come, soonest first."""
     found = [
         Soon(_seconds(cluster.paused_until_s - now_s), "the pause ends", cluster.paused_why),
-        Soon(
-            _seconds(cluster.back_off_until_s - now_s),
-            "launching is tried again",
-            f"{cluster.failures} scale-ups in a row failed",
+        *(
+            Soon(_seconds(one.until_s - now_s), f"pool {one.pool} is tried again", one.reason)
+            for one in cluster.pool_failures
         ),
         *(
             Soon(

@@ -28,6 +28,7 @@ from holdfast.autoscaler.scale_down.leavers import empties_a_zone, leavers
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.autoscaler.sweep import strays
+from holdfast.cloud.launches import Termination
 from holdfast.kernel import FREE, Do, Done, Event, Happened, Outcome, Write
 from holdfast.kernel.write import EVENTS_MAX
 
@@ -38,10 +39,16 @@ DRAIN_SLACK_S = 60
 hear that, its time is up this much later."""
 
 
-def begin(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
-    """Plan which workers leave; None if none may."""
+def begin(
+    cluster: Cluster,
+    snapshot: Snapshot,
+    settings: Settings,
+    now_s: float,
+    pools: frozenset[str] = frozenset(),
+) -> Write[Cluster] | None:
+    """Plan which workers of these pools leave, of any if none is named; None if none may."""
     there = reliable(cluster, snapshot)
-    chosen = _leavers(cluster, snapshot, there, settings, now_s)
+    chosen = _leavers(cluster, snapshot, there, settings, now_s, pools)
     if not chosen:
         return None
     action = ScaleDown(
@@ -60,7 +67,12 @@ def begin(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
 
 
 def _leavers(
-    cluster: Cluster, snapshot: Snapshot, there: tuple[Worker, ...], settings: Settings, now_s: float
+    cluster: Cluster,
+    snapshot: Snapshot,
+    there: tuple[Worker, ...],
+    settings: Settings,
+    now_s: float,
+    pools: frozenset[str],
 ) -> list[str]:
     surplus = min(len(there) - settings.min_workers, settings.max_batch_down)
     if surplus <= 0:
@@ -70,9 +82,13 @@ def _leavers(
     may_leave = {
         worker.instance_id
         for worker in there
-        if worker.instance_id not in kept_back and not snapshot.must_stay(worker.instance_id)
+        if worker.instance_id not in kept_back
+        and (not pools or worker.instance.pool in pools)
+        and not snapshot.must_stay(worker.instance_id)
     }
-    chosen = [worker.instance_id for worker in leavers(there, may_leave=may_leave, count=surplus)]
+    keep = settings.keep_last_of_zone
+    going = leavers(there, may_leave=may_leave, count=surplus, keep_last_of_zone=keep)
+    chosen = [worker.instance_id for worker in going]
     closed = {affected.instance_id for affected in cluster.interrupted} | {
         one.instance_id for one in cluster.condemned
     }
@@ -95,7 +111,8 @@ def proceed(
         why = f"not drained within {settings.drain_timeout_s} s"
         return give_up(cluster, why, settings, now_s) or Done()
     drains: tuple[Effect, ...] = tuple(Drain(instance_id, action.action_id) for instance_id in planned)
-    kills = tuple(Terminate(instance_id) for instance_id in action.having(Status.CONDEMNED))
+    paused = {one.instance_id for one in cluster.condemned if now_s < one.retry_s}
+    kills = tuple(Terminate(i) for i in action.having(Status.CONDEMNED) if i not in paused)
     return Do((*drains, *kills)) if drains or kills else end(cluster, now_s)
 
 
@@ -109,9 +126,11 @@ def settle(
     match effect:
         case Drain(instance_id, action_id) if action and action.action_id == action_id:
             return _drained(cluster, action, instance_id, outcome.answer, settings, now_s)
+        case Terminate(instance_id) if outcome.answer is Termination.PROTECTED:
+            return _protected(cluster, instance_id, settings, now_s)
         case Terminate(instance_id) if cluster.is_condemned(instance_id):
             console = outcome.answer if isinstance(outcome.answer, str) else ""
-            return _terminated(cluster, instance_id, console, settings, now_s)
+            return _terminated(cluster, instance_id, console, now_s)
         case Uncordon(instance_id, action_id):
             left = tuple(
                 s for s in cluster.strays if (s.instance_id, s.action_id) != (instance_id, action_id)
@@ -162,7 +181,7 @@ def _condemn(
     events: list[Event] = []
     skipped, condemned = cluster.skipped, cluster.condemned
     for instance_id in action.having(Status.DRAINED)[:EVENTS_MAX]:
-        why = _stays(cluster, left, instance_id, settings)
+        why = _stays(cluster, left, instance_id, action.action_id, settings)
         if why:
             action = action.moved(instance_id, Status.SKIPPED)
             skipped = _skipping(replace(cluster, skipped=skipped), (instance_id,), why, settings, now_s)
@@ -178,7 +197,9 @@ def _condemn(
     return Write(written, tuple(events))
 
 
-def _stays(cluster: Cluster, left: dict[str, Worker], instance_id: str, settings: Settings) -> str:
+def _stays(
+    cluster: Cluster, left: dict[str, Worker], instance_id: str, action_id: str, settings: Settings
+) -> str:
     """Why this one of those that are left may not leave any more; empty if it may."""
     worker = left.get(instance_id)
     others = len(left) - (worker is not None)
@@ -188,9 +209,11 @@ def _stays(cluster: Cluster, left: dict[str, Worker], instance_id: str, settings
         return f"{others} would be left of {settings.min_workers} needed"
     if worker is None:
         return ""
+    if worker.uncordoned_from(action_id):
+        return "it was uncordoned by a person"
     if instance_id in _at_their_floor(left.values(), settings):
         return f"pool {worker.instance.pool} would fall below its floor"
-    if empties_a_zone(worker.instance.zone, by_zone(left.values())):
+    if settings.keep_last_of_zone and empties_a_zone(worker.instance.zone, by_zone(left.values())):
         return f"the last one in zone {worker.instance.zone}"
     return ""
 
@@ -226,16 +249,40 @@ def _drained(
     return Write(drained, (Event(AutoscalerEvent.DRAINED, now_s, about=instance_id),))
 
 
-def _terminated(
-    cluster: Cluster, instance_id: str, console: str, settings: Settings, now_s: float
-) -> Write[Cluster]:
-    remembered = tuple(stone for stone in cluster.gone if now_s - stone.at_s < settings.remember_s)
+def _protected(cluster: Cluster, instance_id: str, settings: Settings, now_s: float) -> Write[Cluster] | None:
+    """The cloud refuses to end it: ask again later, each time later than the time before."""
+    if not cluster.is_condemned(instance_id):
+        return None
+    rows, refused = list[Condemned](), 0
+    for one in cluster.condemned:
+        if one.instance_id == instance_id:
+            refused = one.refused + 1
+            wait_s = min(settings.back_off_max_s, settings.back_off_first_s * 2 ** min(refused - 1, 20))
+            one = replace(one, refused=refused, retry_s=int(now_s) + wait_s)
+        rows.append(one)
+    why = f"termination protection: {lift_protection(instance_id)}"
+    event = Event(
+        AutoscalerEvent.TERMINATION_REFUSED,
+        now_s,
+        about=instance_id,
+        reason=why,
+        numbers={"refused": refused},
+    )
+    return Write(replace(cluster, condemned=tuple(rows)), (event,))
+
+
+def lift_protection(instance_id: str) -> str:
+    """What lets EC2 end it again."""
+    return f"aws ec2 modify-instance-attribute --instance-id {instance_id} --no-disable-api-termination"
+
+
+def _terminated(cluster: Cluster, instance_id: str, console: str, now_s: float) -> Write[Cluster]:
     action = cluster.scale_down
     done = replace(
         cluster,
         scale_down=action.without(instance_id) if action else None,
         condemned=tuple(c for c in cluster.condemned if c.instance_id != instance_id),
-        gone=(*remembered, Tombstone(instance_id, int(now_s))),
+        gone=(*cluster.gone, Tombstone(instance_id, int(now_s))),
     )
     printed = f"its console ended with: {console[-CONSOLE_MAX:]}" if console else ""
     return Write(done, (Event(AutoscalerEvent.TERMINATED, now_s, about=instance_id, reason=printed),))

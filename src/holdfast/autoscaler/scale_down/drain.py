@@ -39,6 +39,7 @@ class Rule(StrEnum):
     NOT_OURS = "not launched by Holdfast"
     CONTROL_PLANE = "control plane"
     CORDONED = "cordoned by a person"
+    DISABLED = "scale-down-disabled annotation"
     NOT_IN_SERVICE = "not in service"
     LEAVING = "leaving already"
 
@@ -162,8 +163,14 @@ def _budgets(pod: Pod, matching: Sequence[Budget], rules: DrainRules) -> Iterato
                 pod.called,
                 f"the disruption budget {called} does not let {pod.called} go now: "
                 f"{status.desired_healthy} healthy pods are needed, {status.current_healthy} there",
-                f"run more replicas or wait until more are healthy; or let {called} allow a disruption",
+                _remedy(called, budget),
             )
+
+
+def _remedy(called: str, budget: Budget) -> str:
+    if budget.spec.allows_nothing:
+        return f"let {called} allow a disruption: as it is, it forbids every one, however many replicas run"
+    return f"run more replicas or wait until more are healthy; or let {called} allow a disruption"
 
 
 def _is_spare(pod: Pod, budget: Budget) -> bool:

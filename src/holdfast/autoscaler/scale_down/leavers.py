@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 from holdfast.autoscaler.snapshot import Worker
 
 
-def leavers(staying: Collection[Worker], *, may_leave: Collection[str], count: int) -> Sequence[Worker]:
+def leavers(
+    staying: Collection[Worker], *, may_leave: Collection[str], count: int, keep_last_of_zone: bool = True
+) -> Sequence[Worker]:
     """Up to `count` workers, in the order in which they should go."""
     left = sorted(staying, key=lambda worker: (worker.instance.launched_s, worker.instance_id))
     chosen: list[Worker] = []
@@ -15,7 +17,8 @@ def leavers(staying: Collection[Worker], *, may_leave: Collection[str], count: i
         candidates = [
             worker
             for worker in left
-            if worker.instance_id in may_leave and not empties_a_zone(worker.instance.zone, in_zone)
+            if worker.instance_id in may_leave
+            and not (keep_last_of_zone and empties_a_zone(worker.instance.zone, in_zone))
         ]
         if not candidates:
             break

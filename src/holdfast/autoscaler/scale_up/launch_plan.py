@@ -4,26 +4,38 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from holdfast.autoscaler.fleet import by_zone, staying, unlisted
-from holdfast.autoscaler.record import Cluster, Launch, Spent
+from holdfast.autoscaler.record import Cluster, Launch, Purpose, Spent
 from holdfast.autoscaler.scale_up.launch_slots import LaunchSlot, launch_slots
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.snapshot import Need, Snapshot
 from holdfast.cloud import Market, Offering
 
 HOUR_S = 3_600
+SPARE_ATTEMPTS = 4
+RECLAIMED = "being reclaimed"
+"""Why an offering is left alone from which the cloud takes machines back, or hints that it may."""
 
 
-def spent_lately(cluster: Cluster, now_s: float) -> int:
-    return sum(spent.count for spent in this_hour(cluster, now_s))
+def spent_lately(cluster: Cluster, now_s: float, purpose: Purpose = Purpose.DEMAND) -> int:
+    return sum(spent.count for spent in this_hour(cluster, now_s) if spent.purpose is purpose)
 
 
 def this_hour(cluster: Cluster, now_s: float) -> tuple[Spent, ...]:
     return tuple(spent for spent in cluster.spent if now_s - spent.at_s < HOUR_S)
 
 
+def left_this_hour(cluster: Cluster, purpose: Purpose, settings: Settings, now_s: float) -> int:
+    return settings.budget_of(purpose) - spent_lately(cluster, now_s, purpose)
+
+
 def prepared(pool: Pool, snapshot: Snapshot) -> bool:
     template = snapshot.templates.get(pool.name)
     return template is not None and template.digest == snapshot.digests.get(pool.name, template.digest)
+
+
+def bars_of(pool: str, slot: LaunchSlot | Launch) -> tuple[str, ...]:
+    """Every name under which a place may be left alone: its offering, quota, subnet, and type of the pool."""
+    return (str(slot.offering), slot.offering.quota, slot.subnet_id, f"{pool}/{slot.instance_type}")
 
 
 def intents(
@@ -36,29 +48,17 @@ def intents(
     now_s: float,
     attempt: int = 1,
 ) -> list[Launch]:
-    """Rows for so many workers of a pool, one for each place that they go to."""
-    pool, template = settings.pool(need.pool), snapshot.templates.get(need.pool)
-    if pool is None or template is None:
+    """Rows for so many workers of a pool, one for each place that they go to.
+
+    A place from which machines are being reclaimed comes last, and never for a mere hint.
+    """
+    chosen = _chosen(cluster, snapshot, need, beside, settings, now_s, attempt)
+    if len(chosen) < need.count and need.purpose is not Purpose.HINT:
+        everywhere = _chosen(cluster, snapshot, need, beside, settings, now_s, attempt, reclaimed=True)
+        chosen = everywhere if len(everywhere) > len(chosen) else chosen
+    template = snapshot.templates.get(need.pool)
+    if template is None:
         return []
-    interrupted = {affected.instance_id for affected in cluster.interrupted}
-    in_zone = by_zone(w for w in staying(cluster, snapshot) if w.instance_id not in interrupted)
-    for row in _asked(cluster, beside):
-        in_zone[row.zone] += row.count
-    subnets = [
-        (place.zone, place.subnet_id)
-        for place in snapshot.places
-        if place.pool == need.pool and need.zone in ("", place.zone)
-    ]
-    chosen = launch_slots(
-        need.count,
-        instance_types=pool.instance_types,
-        markets=_markets(pool),
-        subnets=subnets,
-        in_zone=in_zone,
-        refused=_refusals(cluster, snapshot, settings, now_s),
-    )
-    chosen = _within_share(chosen, pool, cluster, snapshot, beside, settings)
-    rows = Counter(_within_means(chosen, cluster, snapshot, beside, settings))
     return [
         Launch(
             group=group + n,
@@ -73,13 +73,69 @@ def intents(
             count=number,
             at_s=int(now_s),
             bound=bool(need.zone),
+            purpose=need.purpose,
         )
-        for n, (slot, number) in enumerate(rows.items())
+        for n, (slot, number) in enumerate(Counter(chosen).items())
     ]
 
 
-def _markets(pool: Pool) -> tuple[Market, ...]:
-    return (Market.SPOT, Market.ON_DEMAND) if pool.market == Market.SPOT else (Market.ON_DEMAND,)
+def _chosen(
+    cluster: Cluster,
+    snapshot: Snapshot,
+    need: Need,
+    beside: Sequence[Launch],
+    settings: Settings,
+    now_s: float,
+    attempt: int,
+    *,
+    reclaimed: bool = False,
+) -> list[LaunchSlot]:
+    """A place for each worker, as many as there are.  `reclaimed`: also where machines are taken back."""
+    pool = settings.pool(need.pool)
+    if pool is None:
+        return []
+    interrupted = {affected.instance_id for affected in cluster.interrupted}
+    in_zone = by_zone(w for w in staying(cluster, snapshot) if w.instance_id not in interrupted)
+    for row in _asked(cluster, beside):
+        in_zone[row.zone] += row.count
+    subnets = [
+        (place.zone, place.subnet_id)
+        for place in snapshot.places
+        if place.pool == need.pool and need.zone in ("", place.zone)
+    ]
+    chosen = launch_slots(
+        need.count,
+        instance_types=pool.instance_types,
+        markets=_markets(pool, attempt, cluster, settings, now_s),
+        subnets=subnets,
+        in_zone=in_zone,
+        refused=_refusals(need.pool, cluster, snapshot, settings, now_s, reclaimed=reclaimed),
+    )
+    chosen = _within_share(chosen, pool, cluster, snapshot, beside, settings)
+    return _within_means(chosen, cluster, snapshot, beside, settings)
+
+
+def attempts_max(pool: str, snapshot: Snapshot, settings: Settings) -> int:
+    """Every place once, in both markets, and a few more for tokens that were used up."""
+    found = settings.pool(pool)
+    types = len(found.instance_types) if found else 0
+    return SPARE_ATTEMPTS + len(Market) * types * sum(place.pool == pool for place in snapshot.places)
+
+
+def _markets(
+    pool: Pool, attempt: int, cluster: Cluster, settings: Settings, now_s: float
+) -> tuple[Market, ...]:
+    """Spot first; after so many refusals, or so long, on-demand first, and what is left of spot after it.
+
+    By time too: where ticks come seldom or fail, bars run out sooner than the places are tried.
+    """
+    if pool.market != Market.SPOT:
+        return (Market.ON_DEMAND,)
+    up = cluster.scale_up
+    impatient = up is not None and attempt > 1 and now_s - up.started_s > settings.spot_patience_s
+    if impatient or attempt > settings.spot_refusals_max:
+        return (Market.ON_DEMAND, Market.SPOT)
+    return (Market.SPOT, Market.ON_DEMAND)
 
 
 def _asked(cluster: Cluster, beside: Sequence[Launch]) -> tuple[Launch, ...]:
@@ -88,15 +144,24 @@ def _asked(cluster: Cluster, beside: Sequence[Launch]) -> tuple[Launch, ...]:
 
 
 def _refusals(
-    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
-) -> Callable[[Offering], str]:
-    """An offering may be barred alone, or with its whole market."""
-    barred = {u.offering: u.reason for u in cluster.unavailable if now_s < u.until_s}
+    pool: str,
+    cluster: Cluster,
+    snapshot: Snapshot,
+    settings: Settings,
+    now_s: float,
+    *,
+    reclaimed: bool,
+) -> Callable[[LaunchSlot], str]:
+    barred = {
+        one.offering: one.reason
+        for one in cluster.unavailable
+        if now_s < one.until_s and not (reclaimed and one.reason == RECLAIMED)
+    }
 
-    def refused(offering: Offering) -> str:
-        if settings.usd_per_hour_max and snapshot.prices.usd(offering) is None:
+    def refused(slot: LaunchSlot) -> str:
+        if settings.usd_per_hour_max and snapshot.prices.usd(slot.offering) is None:
             return "its price is not known, and there is a ceiling"
-        return barred.get(str(offering), "") or barred.get(offering.market, "")
+        return next((barred[bar] for bar in bars_of(pool, slot) if bar in barred), "")
 
     return refused
 
@@ -160,6 +225,11 @@ def why_nowhere(
     cluster: Cluster, snapshot: Snapshot, pools: Sequence[str], settings: Settings, now_s: float
 ) -> str:
     barred = sorted(u.offering for u in cluster.unavailable if now_s < u.until_s)
+    broken = [
+        f"pool {name}: {snapshot.pool_problems[name]}" for name in pools if name in snapshot.pool_problems
+    ]
+    if broken:
+        return "; ".join(dict.fromkeys(broken))
     if settings.usd_per_hour_max and (snapshot.usd_per_hour() or 0.0) > 0:
         return f"nowhere to scale up within {settings.usd_per_hour_max:g} dollars an hour"
     if barred:

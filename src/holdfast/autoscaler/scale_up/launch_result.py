@@ -10,7 +10,8 @@ from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import Event, Happened, Outcome, Write
 
 QUOTA_S = 1_800
-"""How long a market is left alone in which the account may have no more."""
+"""How long a family of types is left alone of which the account may have no more, and a type that does not
+fit its pool: only a person mends these."""
 
 
 def settle(
@@ -56,10 +57,10 @@ def _record(
         reason=reason,
         numbers={"launched": len(instance_ids), "short": short},
     )
-    write = with_row(cluster, up, row, answered, event)
+    write = with_row(refunded(cluster, up.action_id, row, short), up, row, answered, event)
     if short > 0:
         return Write(
-            _barred(write.value, str(row.offering), settings.unavailable_s, "no more capacity", now_s),
+            barred(write.value, str(row.offering), settings, "no more capacity", now_s),
             write.events,
         )
     return write
@@ -74,24 +75,53 @@ def _refused(
     settings: Settings,
     now_s: float,
 ) -> Write[Cluster]:
-    elsewhere = kind in (Refusal.CAPACITY, Refusal.EXISTED, Refusal.MISMATCH)
-    status = LaunchStatus.REFUSED if elsewhere else LaunchStatus.ABANDONED
+    """Only what is wrong with the pool itself is the same everywhere else: image, template, permission."""
+    status = LaunchStatus.ABANDONED if kind is Refusal.REFUSED else LaunchStatus.REFUSED
     event = Event(
         AutoscalerEvent.LAUNCH_REFUSED,
         now_s,
         about=up.action_id,
         reason=f"{row.offering}: {kind}: {message}"[:500],
     )
-    write = with_row(cluster, up, row, replace(row, status=status, reason=f"{kind}: {message}"[:200]), event)
-    if kind is Refusal.CAPACITY:
-        barred = _barred(write.value, str(row.offering), settings.unavailable_s, "no capacity", now_s)
-        return Write(barred, write.events)
-    if kind is Refusal.QUOTA:
-        return Write(_barred(write.value, row.market, QUOTA_S, "quota", now_s), write.events)
+    launched = kind in (Refusal.EXISTED, Refusal.MISMATCH)  # under this token, and perhaps by us
+    unspent = cluster if launched else refunded(cluster, up.action_id, row, row.count)
+    write = with_row(unspent, up, row, replace(row, status=status, reason=f"{kind}: {message}"[:200]), event)
+    match kind:
+        case Refusal.CAPACITY:
+            return Write(barred(write.value, str(row.offering), settings, "no capacity", now_s), write.events)
+        case Refusal.QUOTA:
+            return Write(_for_long(write.value, row.offering.quota, "quota", now_s), write.events)
+        case Refusal.SUBNET:
+            return Write(barred(write.value, row.subnet_id, settings, message[:80], now_s), write.events)
+        case Refusal.TYPE:
+            bar = f"{row.pool}/{row.instance_type}"
+            return Write(_for_long(write.value, bar, message[:80], now_s), write.events)
     return write
 
 
-def _barred(cluster: Cluster, what: str, for_s: int, why: str, now_s: float) -> Cluster:
-    """Leave an offering alone for a while, or a whole market."""
-    others = tuple(u for u in cluster.unavailable if u.offering != what and now_s < u.until_s)
-    return replace(cluster, unavailable=(*others, Unavailable(what, int(now_s) + for_s, why)))
+def refunded(cluster: Cluster, action_id: str, row: Launch, count: int) -> Cluster:
+    """What was certainly not launched costs nothing: else refusals alone would spend the hour's launches."""
+    spent = list(cluster.spent)
+    for n, one in enumerate(spent):
+        if count and one.action_id == action_id and one.purpose is row.purpose:
+            back = min(count, one.count)
+            count -= back
+            spent[n] = replace(one, count=one.count - back)
+    return replace(cluster, spent=tuple(one for one in spent if one.count))
+
+
+def barred(cluster: Cluster, what: str, settings: Settings, why: str, now_s: float) -> Cluster:
+    """Leave it alone for a while, and for longer each time.  One that has run out is remembered for that."""
+    before = next((one for one in cluster.unavailable if one.offering == what), None)
+    times = 1 + (before.times if before is not None else 0)
+    for_s = min(settings.unavailable_max_s, settings.unavailable_s * 2 ** min(times - 1, 20))
+    return left_alone(cluster, Unavailable(what, int(now_s) + for_s, why, times))
+
+
+def _for_long(cluster: Cluster, what: str, why: str, now_s: float) -> Cluster:
+    return left_alone(cluster, Unavailable(what, int(now_s) + QUOTA_S, why))
+
+
+def left_alone(cluster: Cluster, bar: Unavailable) -> Cluster:
+    others = tuple(one for one in cluster.unavailable if one.offering != bar.offering)
+    return replace(cluster, unavailable=(*others, bar))

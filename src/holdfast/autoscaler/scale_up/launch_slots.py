@@ -28,13 +28,12 @@ def launch_slots(
     markets: Sequence[Market],
     subnets: Sequence[tuple[str, str]],
     in_zone: Counter[str],
-    refused: Callable[[Offering], str],
+    refused: Callable[[LaunchSlot], str],
 ) -> list[LaunchSlot]:
-    """Up to `count` places: the emptiest zone first, spot everywhere before on-demand anywhere.
+    """Up to `count` places: the emptiest zone first, the first market everywhere before the next anywhere.
 
-    `subnets` are pairs of zone and subnet.  `refused` says why an offering is not to be
-    had; several types and zones are what makes spot dependable, so all are tried before the
-    next market is.
+    `subnets` are pairs of zone and subnet.  `refused` says why a place is not to be had; several types
+    and zones are what makes spot dependable, so all are tried before the next market is.
     """
     filled, used = Counter(in_zone), Counter[str]()
     chosen: list[LaunchSlot] = []
@@ -54,13 +53,13 @@ def _next(
     subnets: Sequence[tuple[str, str]],
     filled: Counter[str],
     used: Counter[str],
-    refused: Callable[[Offering], str],
+    refused: Callable[[LaunchSlot], str],
 ) -> LaunchSlot | None:
     emptiest_first = sorted(subnets, key=lambda pair: (filled[pair[0]], pair[0], used[pair[1]], pair[1]))
     for market in markets:
         for zone, subnet_id in emptiest_first:
             for instance_type in instance_types:
                 slot = LaunchSlot(zone, subnet_id, market, instance_type)
-                if not refused(slot.offering):
+                if not refused(slot):
                     return slot
     return None

@@ -1,9 +1,9 @@
 """Whether a node would take a pod, and if not, why.
 
-`refusal` is the one place that knows.  It weighs requests, pods per node, node selectors,
-required node affinity, taints, cordons and host ports.  What it does not weigh yet it names:
-required pod affinity and anti-affinity, topology spread that must be kept, volume claims (whose
-zone, or node, it cannot see), resource claims, other schedulers.  Such a doubt counts the safe way:
+`refusal` knows what a node and a pod say themselves: requests, pods per node, node selectors, required
+node affinity, taints, cordons and host ports.  `topology` knows what pods ask of each other.  What neither
+weighs is named: volume claims (whose zone, or node, cannot be seen), resource claims, other schedulers,
+namespaces that are chosen by labels which cannot be listed.  Such a doubt counts the safe way:
 
 - A node that stands refuses the pod, so that the node under it is not removed; unless the pod is
   annotated as safe to evict, which is a person's word that it will find a place.
@@ -12,16 +12,31 @@ zone, or node, it cannot see), resource claims, other schedulers.  Such a doubt 
   want of claimed devices never ask for a node: a new one changes nothing for them.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from holdfast.autoscaler.scale_down.drain import SAFE_TO_EVICT
 from holdfast.autoscaler.scheduling.match import selects_node, untolerated
-from holdfast.cloud.kubernetes import Pod, Taint
+from holdfast.autoscaler.scheduling.terms import NO_RULES, PodRules
+from holdfast.cloud.kubernetes import Container, Pod, Taint
 from holdfast.cloud.requests import Amount, requests_of
 
 EPHEMERAL_STORAGE = "ephemeral-storage"
+ANY_ADDRESS = "0.0.0.0"
+HOSTNAME = "kubernetes.io/hostname"
+
+
+class HostPort(NamedTuple):
+    number: int
+    protocol: str
+    address: str
+
+    def clashes(self, other: "HostPort") -> bool:
+        if (self.number, self.protocol) != (other.number, other.protocol):
+            return False
+        return self.address == other.address or ANY_ADDRESS in (self.address, other.address)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +47,7 @@ class Room:
     free: Amount
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
-    ports: frozenset[int] = frozenset()
+    ports: frozenset[HostPort] = frozenset()
     """Host ports that are taken."""
     zone: str = ""
     pool: str = ""
@@ -43,26 +58,25 @@ class Room:
     """Nothing runs there but what every node runs."""
     new: bool = False
     """It is still to come: nothing is there that could be in a pod's way."""
+    runs: tuple[Pod, ...] = ()
+    """Of a node to come: the DaemonSets' pods that it will run."""
+
+
+def named(room: Room, name: str) -> Room:
+    """A node like this one, by a name of its own."""
+    return replace(room, name=name, labels={**room.labels, HOSTNAME: name})
 
 
 class Doubt(StrEnum):
     """What a pod asks for and these rules do not consider yet."""
 
-    POD_AFFINITY = "required pod affinity"
-    ANTI_AFFINITY = "required pod anti-affinity"
-    SPREAD = "topology spread that must be kept"
+    NAMESPACES = "pod affinity to namespaces that are chosen by their labels, which cannot be listed"
     VOLUME = "a volume claim that may be tied to a zone or a node"
 
 
-def doubts(pod: Pod) -> tuple[Doubt, ...]:
-    spec, found = pod.spec, []
-    if spec.affinity is not None:
-        if spec.affinity.pod_affinity is not None and spec.affinity.pod_affinity.required:
-            found.append(Doubt.POD_AFFINITY)
-        if spec.affinity.pod_anti_affinity is not None and spec.affinity.pod_anti_affinity.required:
-            found.append(Doubt.ANTI_AFFINITY)
-    if any(each.when_unsatisfiable == "DoNotSchedule" for each in spec.topology_spread_constraints):
-        found.append(Doubt.SPREAD)
+def doubts(pod: Pod, rules: PodRules = NO_RULES) -> tuple[Doubt, ...]:
+    """`rules`: what the pod asks of others, as far as it could be read."""
+    found = [Doubt.NAMESPACES] if rules.unknown else []
     if has_claims(pod):
         found.append(Doubt.VOLUME)
     return tuple(found)
@@ -81,16 +95,33 @@ def not_for_us_to_place(pod: Pod) -> str:
         return f"it is left to the scheduler {spec.scheduler_name}, whose rules are not known"
     if spec.resource_claims:
         return "it asks for devices by resource claims, which are not considered yet"
+    if has_claims(pod) and any(words in pod.scheduler_says for words in UNBOUND):
+        return "a claim of its is not bound, and no node changes that"
     return ""
 
 
-def host_ports(pod: Pod) -> frozenset[int]:
+UNBOUND = ("unbound immediate PersistentVolumeClaims", "persistentvolumeclaim ")
+"""What the scheduler says of claims that must be bound, or be there, before it looks at any node."""
+
+
+def host_ports(pod: Pod) -> frozenset[HostPort]:
     return frozenset(
-        port.host_port
-        for container in (*pod.spec.containers, *pod.spec.init_containers)
+        HostPort(port.host_port, port.protocol or "TCP", port.host_ip or ANY_ADDRESS)
+        for container in (*pod.spec.containers, *_sidecars(pod))
         for port in container.ports
         if port.host_port
     )
+
+
+def _sidecars(pod: Pod) -> Iterable[Container]:
+    """Of the init containers, those that stay: the others' ports are free again before any other runs."""
+    return (each for each in pod.spec.init_containers if each.restart_policy == "Always")
+
+
+def taken_port(wanted: frozenset[HostPort], taken: frozenset[HostPort]) -> str:
+    """The first host port that is wanted and taken: on the same address, or where either means all."""
+    clashes = (one for one in sorted(wanted) for other in taken if one.clashes(other))
+    return next((f"host port taken: {each.number}" for each in clashes), "")
 
 
 def refusal(pod: Pod, room: Room) -> str:
@@ -101,7 +132,7 @@ def refusal(pod: Pod, room: Room) -> str:
     return misfit(pod, room) or shortage(requests_of(pod), room.free)
 
 
-def misfit(pod: Pod, room: Room, *, vouched: bool = False) -> str:
+def misfit(pod: Pod, room: Room, *, vouched: bool = False, rules: PodRules = NO_RULES) -> str:
     """All of `refusal` but the amounts, which change while pods are being placed.
 
     `vouched`: a person said that what is not considered does not matter.
@@ -112,13 +143,13 @@ def misfit(pod: Pod, room: Room, *, vouched: bool = False) -> str:
         return "cordoned"
     if why := unmatched(pod, room):
         return why
-    if taken := host_ports(pod) & room.ports:
-        return f"host port taken: {min(taken)}"
+    if why := taken_port(host_ports(pod), room.ports):
+        return why
     if vouched:
         return ""
     why = not_for_us_to_place(pod)
     if not why and not room.new:
-        why = next((f"it has {doubt}, which is not considered yet" for doubt in doubts(pod)), "")
+        why = next((f"it has {doubt}, which is not considered yet" for doubt in doubts(pod, rules)), "")
     return why
 
 
@@ -128,6 +159,16 @@ def is_vouched_for(pod: Pod) -> bool:
 
 def unmatched(pod: Pod, room: Room) -> str:
     """What of the node's labels and taints keeps the pod off."""
+    if why := unselected(pod, room):
+        return why
+    taint = untolerated(room.taints, pod.spec.tolerations) if room.taints else None
+    if taint is not None:
+        return f"taint {taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect} is not tolerated"
+    return ""
+
+
+def unselected(pod: Pod, room: Room) -> str:
+    """Why the pod's own choice of nodes leaves this one out."""
     spec = pod.spec
     for key, value in spec.node_selector.items():
         if room.labels.get(key) != value:
@@ -136,9 +177,6 @@ def unmatched(pod: Pod, room: Room) -> str:
     required = affinity.required if affinity is not None else None
     if required is not None and not selects_node(required, room.name, room.labels):
         return "its required node affinity does not match"
-    taint = untolerated(room.taints, spec.tolerations) if room.taints else None
-    if taint is not None:
-        return f"taint {taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect} is not tolerated"
     return ""
 
 

@@ -1,6 +1,8 @@
 """Why a node stays that no pod of it is to blame for, in the same words as the rules of draining."""
 
 from holdfast.autoscaler.scale_down.drain import Blocker, Rule
+from holdfast.cloud.kubernetes import SCALE_DOWN_DISABLED
+from holdfast.cloud.text import counted, lasting
 
 
 def not_ours() -> Blocker:
@@ -27,6 +29,15 @@ def cordoned(name: str) -> Blocker:
     )
 
 
+def disabled(name: str) -> Blocker:
+    return Blocker(
+        Rule.DISABLED,
+        "",
+        f'it carries the annotation {SCALE_DOWN_DISABLED}: "true"',
+        f"kubectl annotate node {name} {SCALE_DOWN_DISABLED}-",
+    )
+
+
 def not_in_service(why: str, remedy: str) -> Blocker:
     return Blocker(Rule.NOT_IN_SERVICE, "", why, remedy)
 
@@ -39,7 +50,7 @@ def floor(there: int, least: int) -> Blocker:
     return Blocker(
         Rule.FLOOR,
         "",
-        f"{there} workers are in service, and MIN_WORKERS is {least}",
+        f"{counted(there, 'worker is', 'workers are')} in service, and MIN_WORKERS is {least}",
         f"lower MIN_WORKERS below {there}, or let the fleet scale up first",
     )
 
@@ -48,7 +59,7 @@ def pool_floor(pool: str, there: int, least: int) -> Blocker:
     return Blocker(
         Rule.POOL_FLOOR,
         "",
-        f"pool {pool} has {there} workers in service, and its min_workers is {least}",
+        f"pool {pool} has {counted(there, 'worker')} in service, and its min_workers is {least}",
         f"lower min_workers of pool {pool} below {there}",
     )
 
@@ -58,7 +69,8 @@ def last_of_zone(zone: str) -> Blocker:
         Rule.LAST_OF_ZONE,
         "",
         f"it is the last worker in zone {zone}, and other zones have some",
-        f"start a second worker in {zone}; as it is, this one keeps the cluster alive when other zones fail",
+        f"start a second worker in {zone}; or turn off keep_last_of_zone (KEEP_LAST_OF_ZONE) if no zone must "
+        "live on when the others fail",
     )
 
 
@@ -67,7 +79,7 @@ def just_failed(why: str, left_s: float) -> Blocker:
         Rule.JUST_FAILED,
         "",
         f"it was tried and kept: {why}",
-        f"mend that; it is tried again in {max(0, left_s):.0f} s",
+        f"mend that; it is tried again in {lasting(left_s)}",
     )
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holdfast.autoscaler.scheduling.fit import Room, is_vouched_for, misfit, shortage
-from holdfast.autoscaler.scheduling.new_nodes import Candidate, Pool, in_order
+from holdfast.autoscaler.scheduling.fit import Room, is_vouched_for, misfit, shortage, taken_port
+from holdfast.autoscaler.scheduling.new_nodes import Candidate, Pool, in_order, refusal_of
 from holdfast.autoscaler.scheduling.pod_groups import (
     NodeBin,
     NodeBins,
@@ -18,6 +18,8 @@ from holdfast.autoscaler.scheduling.pod_groups import (
     group_pods,
     largest_first,
 )
+from holdfast.autoscaler.scheduling.topology import Topology
+from holdfast.autoscaler.scheduling.topology.asked import Asked
 from holdfast.autoscaler.snapshot import Need
 from holdfast.cloud.kubernetes import Pod
 
@@ -33,6 +35,12 @@ class Fate:
     """Why those that are left found no place."""
     unsatisfiable: bool = False
     """No template of ours could run them."""
+    pools: frozenset[str] = frozenset()
+    """Those whose new nodes would take them, whether they may have more or not."""
+    helped: int = 0
+    """So many of them wait for a new node."""
+    in_vain: bool = False
+    """A node as they ask for stands empty, or stood so: no other would help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +57,76 @@ class Packed:
 
     @property
     def unsatisfiable(self) -> tuple[str, ...]:
-        return tuple(f"{fate.group.called}: {fate.why}" for fate in self.fates if fate.unsatisfiable)
+        return tuple(
+            f"{fate.group.called}: {fate.why}" + (f" (the scheduler: {says})" if says else "")
+            for fate in self.fates
+            if fate.unsatisfiable
+            for says in (fate.group.example.scheduler_says,)
+        )
 
     @property
     def promising(self) -> int:
-        """Pods that there is a place for, or that a new node could run."""
-        return sum(len(fate.group.pods) - (fate.left if fate.unsatisfiable else 0) for fate in self.fates)
+        """Pods that wait for a node that is on its way, or for a new one."""
+        return sum(fate.helped for fate in self.fates)
+
+    @property
+    def pools(self) -> frozenset[str]:
+        """For which of them pods wait."""
+        return frozenset(pool for fate in self.fates if fate.helped for pool in fate.pools)
+
+    @property
+    def in_vain(self) -> dict[str, str]:
+        """By their owner: those for which a node stands empty in vain, with the scheduler's own words."""
+        return {
+            fate.group.owner: f"{fate.why}; the scheduler: {fate.group.example.scheduler_says}"
+            for fate in self.fates
+            if fate.in_vain
+        }
 
 
-def pack(pods: Iterable[Pod], rooms: Sequence[Room], candidates: Sequence[Candidate], limit: int) -> Packed:
-    """Place the pods in the rooms, then on new nodes of the candidates, `limit` of each pool at most."""
+def pack(
+    pods: Iterable[Pod],
+    rooms: Sequence[Room],
+    candidates: Sequence[Candidate],
+    limit: int,
+    left_alone: frozenset[str] = frozenset(),
+    topology: Topology | None = None,
+) -> Packed:
+    """Place the pods in the rooms, then on new nodes of the candidates, `limit` of each pool at most.
+
+    `left_alone`: owners whose pods a new node did not help.  `topology`: where pods are already; it is
+    given back as it was.
+    """
+    pods = list(pods)
+    topology = topology if topology is not None else Topology(to_place=pods)
+    with topology.trial():
+        for room in rooms:
+            if room.name not in topology:
+                topology.add_node(room)
+        return _pack(pods, rooms, candidates, limit, left_alone, topology)
+
+
+def _pack(
+    pods: Sequence[Pod],
+    rooms: Sequence[Room],
+    candidates: Sequence[Candidate],
+    limit: int,
+    left_alone: frozenset[str],
+    topology: Topology,
+) -> Packed:
     node_bins = NodeBins(rooms)
-    pools = in_order(candidates, rooms, limit)
+    pools = in_order(candidates, rooms, limit, topology)
+    to_come = {room.name for room in rooms if room.new}
     fates = []
-    for group in largest_first(group_pods(pods)):
-        placed, left = fill(group, node_bins)
-        fates.append(_on_new_nodes(group, placed, left, pools) if left else Fate(group, placed))
+    for group in largest_first(group_pods(pods, topology)):
+        placed, left = fill(group, node_bins, topology)
+        coming = sum(each.count for each in placed if each.room in to_come)
+        if not left:
+            fates.append(Fate(group, placed, helped=coming, pools=_takers(group, pools) if coming else NONE))
+        elif group.owner in left_alone and group.doubts:
+            fates.append(Fate(group, placed, left, LEFT_ALONE, helped=coming))
+        else:
+            fates.append(_on_new_nodes(group, placed, left, pools, coming))
     there = Counter(room.zone for room in rooms)
     return Packed(
         tuple(need for pool in pools for need in pool.needs(there)),
@@ -73,31 +135,69 @@ def pack(pods: Iterable[Pod], rooms: Sequence[Room], candidates: Sequence[Candid
     )
 
 
-def _on_new_nodes(group: PodGroup, placed: tuple[Placed, ...], left: int, pools: Sequence[Pool]) -> Fate:
-    could, reasons = False, []
+def _on_new_nodes(
+    group: PodGroup, placed: tuple[Placed, ...], left: int, pools: Sequence[Pool], coming: int
+) -> Fate:
+    could, in_vain, reasons, waiting = False, False, [], left
     for pool in pools:
         taken = pool.take(group, left)
         placed, left, could = (*placed, *taken.placed), taken.left, could or taken.could
+        in_vain = in_vain or taken.in_vain
         if not left:
-            return Fate(group, placed)
+            return Fate(group, placed, helped=coming + waiting, pools=_takers(group, pools))
         reasons.append(f"pool {pool.candidate.pool}: {taken.why}" if len(pools) > 1 else taken.why)
     why = "; ".join(reasons) or "there is no pool that could scale up"
-    return Fate(group, placed, left, why, unsatisfiable=not could)
+    opened = waiting - left
+    # Where a node stands empty in vain, those that found no new one are not helped by any.
+    helped = coming + (opened if in_vain or not could else waiting)
+    takers = _takers(group, pools) if could else NONE
+    return Fate(
+        group,
+        placed,
+        left,
+        why,
+        unsatisfiable=not could,
+        pools=takers,
+        helped=helped,
+        in_vain=in_vain and not opened,
+    )
 
 
-def unplaceable(pods: Iterable[Pod], rooms: Iterable[Room]) -> str:
-    """The first of these pods that finds no place in the rooms, with the reason; empty if all do."""
-    node_bins = NodeBins(rooms)
-    for group in largest_first(group_pods(pods)):
-        _, left = fill(group, node_bins, vouched=is_vouched_for(group.example))
-        if left:
-            return f"{group.example.called} fits on no other node: {_tally(group, node_bins)}"
+NONE: frozenset[str] = frozenset()
+LEFT_ALONE = "a new node did not help it"
+
+
+def _takers(group: PodGroup, pools: Sequence[Pool]) -> frozenset[str]:
+    return frozenset(
+        pool.candidate.pool
+        for pool in pools
+        if any(not refusal_of(group, room) for room in pool.candidate.rooms)
+    )
+
+
+def unplaceable(pods: Sequence[Pod], rooms: Iterable[Room], topology: Topology | None = None) -> str:
+    """The first of these pods that finds no place in the rooms, with the reason; empty if all do.
+
+    `topology`: where pods are now, these among them; it is given back as it was.
+    """
+    rooms = list(rooms)
+    topology = topology if topology is not None else Topology([(room, ()) for room in rooms], pods)
+    with topology.trial():
+        for pod in pods if not topology.is_idle else ():
+            if pod.spec.node_name in topology:
+                topology.put(pod.spec.node_name, topology.class_of(pod), -1)
+        node_bins = NodeBins(rooms)
+        for group in largest_first(group_pods(pods, topology)):
+            _, left = fill(group, node_bins, topology, vouched=is_vouched_for(group.example))
+            if left:
+                return f"{group.example.called} fits on no other node: {_tally(group, node_bins, topology)}"
     return ""
 
 
-def _tally(group: PodGroup, node_bins: Iterable[NodeBin]) -> str:
+def _tally(group: PodGroup, node_bins: Iterable[NodeBin], topology: Topology) -> str:
     """Why none of them takes it: the most frequent kinds of reasons, with their number."""
-    reasons = [_refusal(group, node_bin) for node_bin in node_bins]
+    asked = topology.asked(group.example)
+    reasons = [_refusal(group, node_bin, asked) for node_bin in node_bins]
     if not reasons:
         return "there is no other node"
     if len(reasons) == 1:
@@ -106,11 +206,11 @@ def _tally(group: PodGroup, node_bins: Iterable[NodeBin]) -> str:
     return ", ".join(f"{kind} ({number} of {len(reasons)} nodes)" for kind, number in kinds)
 
 
-def _refusal(group: PodGroup, node_bin: NodeBin) -> str:
+def _refusal(group: PodGroup, node_bin: NodeBin, asked: Asked | None) -> str:
     vouched = is_vouched_for(group.example)
-    taken = group.ports & node_bin.ports
     return (
-        misfit(group.example, node_bin.room, vouched=vouched)
-        or (f"host port taken: {min(taken)}" if taken else "")
+        misfit(group.example, node_bin.room, vouched=vouched, rules=group.rules)
+        or taken_port(group.ports, node_bin.ports)
         or shortage(group.wants, node_bin.free)
+        or (asked.refusal(node_bin.room.labels) if asked is not None else "")
     )

@@ -1,19 +1,27 @@
 """Pods that differ in nothing that decides where they may run: considered once, placed by arithmetic."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
 
+from holdfast.autoscaler.scale_down.drain import controller_of
 from holdfast.autoscaler.scheduling.fit import (
     Doubt,
+    HostPort,
     Room,
     doubts,
     has_claims,
     host_ports,
     is_vouched_for,
     misfit,
+    not_for_us_to_place,
+    taken_port,
 )
+from holdfast.autoscaler.scheduling.terms import NO_RULES, PodRules
+from holdfast.autoscaler.scheduling.topology import PodClass, Topology
+from holdfast.autoscaler.scheduling.topology.asked import Asked
 from holdfast.cloud.kubernetes import Pod
 from holdfast.cloud.requests import Amount, requests_of
 
@@ -26,7 +34,9 @@ class PodGroup:
     wants: Amount
     """Of one."""
     doubts: tuple[Doubt, ...]
-    ports: frozenset[int]
+    ports: frozenset[HostPort]
+    rules: PodRules = NO_RULES
+    """What they ask of other pods."""
 
     @property
     def example(self) -> Pod:
@@ -38,20 +48,29 @@ class PodGroup:
         return f"{self.example.called} and {others} like it" if others else self.example.called
 
     @property
-    def apart(self) -> bool:
-        """Perhaps no two of them may share a node."""
-        return Doubt.ANTI_AFFINITY in self.doubts
+    def owner(self) -> str:
+        """What made them, as people write it."""
+        return owner_of(self.example)
 
 
-def group_pods(pods: Iterable[Pod]) -> list[PodGroup]:
+def owner_of(pod: Pod) -> str:
+    owner = controller_of(pod)
+    return f"{pod.metadata.namespace}/{owner.kind} {owner.name}" if owner else pod.called
+
+
+def group_pods(pods: Iterable[Pod], topology: Topology) -> list[PodGroup]:
     """The pods in groups, in the order of their first."""
-    groups: dict[bytes, list[Pod]] = {}
+    groups: dict[tuple[bytes, PodClass | None], list[Pod]] = {}
     for pod in pods:
-        groups.setdefault(_key(pod), []).append(pod)
-    return [
-        PodGroup(tuple(group), requests_of(group[0]), doubts(group[0]), host_ports(group[0]))
-        for group in groups.values()
-    ]
+        # Labels decide only where some rule asks for them.
+        alike = None if topology.is_idle else topology.class_of(pod)
+        groups.setdefault((_key(pod), alike), []).append(pod)
+    return [_group(tuple(group), topology) for group in groups.values()]
+
+
+def _group(pods: tuple[Pod, ...], topology: Topology) -> PodGroup:
+    example, rules = pods[0], topology.rules_of(pods[0])
+    return PodGroup(pods, requests_of(example), doubts(example, rules), host_ports(example), rules)
 
 
 def _key(pod: Pod) -> bytes:
@@ -72,6 +91,8 @@ def _key(pod: Pod) -> bytes:
             spec.scheduling_gates,
             len(spec.resource_claims),
             is_vouched_for(pod),
+            not_for_us_to_place(pod),
+            owner_of(pod) if doubts(pod) else "",
         )
     )
 
@@ -98,25 +119,21 @@ class Placed:
 class NodeBin:
     """A node while pods are being put on it."""
 
-    __slots__ = ("apart", "free", "ports", "room")
+    __slots__ = ("free", "ports", "room")
 
     def __init__(self, room: Room) -> None:
         self.room, self.free, self.ports = room, room.free, room.ports
-        self.apart = False
 
     def fits(self, group: PodGroup, most: int) -> int:
         """How many more of them there is room for."""
         most = group.wants.times_within(self.free, most)
         if group.ports:
-            most = 0 if group.ports & self.ports else min(most, 1)
-        if group.apart and self.room.new:
-            most = 0 if self.apart else min(most, 1)
+            most = 0 if taken_port(group.ports, self.ports) else min(most, 1)
         return most
 
     def put(self, group: PodGroup, count: int) -> Placed:
         self.free = self.free - group.wants * count
         self.ports = self.ports | group.ports
-        self.apart = self.apart or group.apart
         return Placed(self.room.name, count)
 
 
@@ -136,16 +153,43 @@ class NodeBins:
 
 
 def fill(
-    group: PodGroup, node_bins: Iterable[NodeBin], *, vouched: bool = False
+    group: PodGroup, node_bins: Iterable[NodeBin], topology: Topology, *, vouched: bool = False
 ) -> tuple[tuple[Placed, ...], int]:
     """Put the pods on the first of these nodes that take them.  Where, and how many are left."""
+    asked = topology.asked(group.example)
+    if asked is not None:
+        return _fill_one_by_one(group, node_bins, topology, asked, vouched)
     placed, left = [], len(group.pods)
     for node_bin in node_bins:
         # The amounts first: they are the cheaper question.
         count = node_bin.fits(group, left)
-        if count and not misfit(group.example, node_bin.room, vouched=vouched):
-            placed.append(node_bin.put(group, count))
+        if count and not misfit(group.example, node_bin.room, vouched=vouched, rules=group.rules):
+            placed.append(put(group, count, node_bin, topology))
             left -= count
             if not left:
                 break
     return tuple(placed), left
+
+
+def put(group: PodGroup, count: int, node_bin: NodeBin, topology: Topology) -> Placed:
+    if not topology.is_idle:
+        topology.put(node_bin.room.name, topology.class_of(group.example), count)
+    return node_bin.put(group, count)
+
+
+def _fill_one_by_one(
+    group: PodGroup, node_bins: Iterable[NodeBin], topology: Topology, asked: Asked, vouched: bool
+) -> tuple[tuple[Placed, ...], int]:
+    """Each pod that is placed changes where the next may go: round after round, until none is placed."""
+    example, rules = group.example, group.rules
+    suit = [each for each in node_bins if not misfit(example, each.room, vouched=vouched, rules=rules)]
+    counts: Counter[str] = Counter()
+    left, before = len(group.pods), -1
+    while left and left != before:
+        before = left
+        for node_bin in suit:
+            while left and node_bin.fits(group, 1) and not asked.refusal(node_bin.room.labels):
+                put(group, 1, node_bin, topology)
+                counts[node_bin.room.name] += 1
+                left -= 1
+    return tuple(Placed(room, count) for room, count in counts.items()), left

@@ -13,11 +13,26 @@ from functools import reduce
 from msgspec import structs
 
 from holdfast.autoscaler.scale_down.drain import controller_of, is_daemon, remaining
-from holdfast.autoscaler.scheduling.fit import EPHEMERAL_STORAGE, Room, host_ports, unmatched
+from holdfast.autoscaler.scheduling.fit import (
+    EPHEMERAL_STORAGE,
+    HOSTNAME,
+    HostPort,
+    Room,
+    host_ports,
+    unmatched,
+)
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud import Instance, Shape
-from holdfast.cloud.kubernetes import FINISHED, POOL_LABEL, KubeNode, NodeSelector, Pod, SelectorTerm
+from holdfast.cloud.kubernetes import (
+    CAPACITY_LABEL,
+    FINISHED,
+    POOL_LABEL,
+    KubeNode,
+    NodeSelector,
+    Pod,
+    SelectorTerm,
+)
 from holdfast.cloud.requests import Amount, amount_of, requests_of
 
 ZONE = "topology.kubernetes.io/zone"
@@ -37,7 +52,7 @@ class Known:
 
 def room_of(node: KubeNode, pods: Iterable[Pod], instance: Instance | None = None) -> Room:
     """What a node that stands has left."""
-    used, ports, running = Amount(), frozenset[int](), []
+    used, ports, running = Amount(), frozenset[HostPort](), []
     for pod in pods:
         if pod.status.phase not in FINISHED:
             used = used + requests_of(pod)
@@ -131,9 +146,12 @@ def _labels(pool: Pool, zone: str, settings: Settings, known: Sequence[Known]) -
         "kubernetes.io/arch": pool.architecture,
         "beta.kubernetes.io/os": "linux",
         "beta.kubernetes.io/arch": pool.architecture,
-        "kubernetes.io/hostname": "(new)",
+        HOSTNAME: "(new)",
         POOL_LABEL: pool.name,
     }
+    # Spot may give way to on-demand: a pod that demands on-demand is promised none by a pool of spot.
+    if _all_say(known, CAPACITY_LABEL, lambda one: one.instance.market.value):
+        labels[CAPACITY_LABEL] = pool.market
     if zone and _all_say(known, ZONE, lambda one: one.instance.zone):
         labels[ZONE] = zone
     if settings.region and _all_say(known, REGION, lambda one: settings.region):
@@ -152,12 +170,13 @@ def _all_say(known: Iterable[Known], label: str, expected: Callable[[Known], str
 
 def _with_daemons(room: Room, every_node_runs: Iterable[Pod]) -> Room:
     """Less what the DaemonSets would take that run on such a node."""
-    free, ports = room.free, room.ports
+    free, ports, runs = room.free, room.ports, []
     for pod in every_node_runs:
         if not unmatched(_anywhere(pod), room):
             free = free - requests_of(pod)
             ports |= host_ports(pod)
-    return replace(room, free=free, ports=ports)
+            runs.append(pod)
+    return replace(room, free=free, ports=ports, runs=tuple(runs))
 
 
 def _anywhere(pod: Pod) -> Pod:

@@ -11,15 +11,29 @@ from functools import cached_property
 from holdfast.autoscaler.scale_down.drain import Blocker, blockers, is_daemon, to_evict
 from holdfast.autoscaler.scheduling import fleet_blockers
 from holdfast.autoscaler.scheduling.budgets import Budgets
-from holdfast.autoscaler.scheduling.fit import Room
+from holdfast.autoscaler.scheduling.fit import Room, named
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.scheduling.pack import Packed, pack, unplaceable
+from holdfast.autoscaler.scheduling.pod_groups import owner_of
 from holdfast.autoscaler.scheduling.rooms import Known, candidate, daemons, room_of
+from holdfast.autoscaler.scheduling.terms import NamespaceLabels
+from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Need, Place, Worker
 from holdfast.cloud import Shape
-from holdfast.cloud.kubernetes import CORDON_FOUND, Budget, KubeNode, Pod, cordon_owners
+from holdfast.cloud.announcements import WaitingPod
+from holdfast.cloud.kubernetes import (
+    CORDON_FOUND,
+    Budget,
+    KubeNode,
+    Pod,
+    cordon_owners,
+    is_scale_down_disabled,
+)
+from holdfast.cloud.requests import Amount
 
+NAMED_MAX = 10
+"""Pods of one kind that are named one by one."""
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
 
@@ -59,9 +73,12 @@ class Simulation:
         budgets: Sequence[Budget],
         shapes: Mapping[str, Shape],
         places: Sequence[Place],
+        left_alone: frozenset[str] = frozenset(),
+        namespaces: NamespaceLabels | None = None,
     ) -> None:
         """`nodes`: by instance id, those of the workers; `other_nodes`: what else offers room."""
         self._settings, self._workers, self._shapes, self._places = settings, workers, shapes, places
+        self._left_alone, self._namespaces = left_alone, namespaces
         self._nodes, self._other_nodes, self._all_budgets = nodes, other_nodes, budgets
         self._worker_of = {worker.instance_id: worker for worker in workers}
         self.unbound: list[Pod] = []
@@ -92,6 +109,27 @@ class Simulation:
     def unsatisfiable(self) -> tuple[str, ...]:
         return self.packed(0).unsatisfiable if self.demand else ()
 
+    @property
+    def pending_pools(self) -> frozenset[str]:
+        return self.packed(0).pools if self.demand else frozenset()
+
+    @property
+    def unhelped(self) -> dict[str, str]:
+        """By their owner: pods for which a node stands empty in vain."""
+        return self.packed(0).in_vain if self.demand else {}
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        return frozenset(owner_of(pod) for pod in self.demand)
+
+    def waiting_pods(self) -> tuple[WaitingPod, ...]:
+        """The first few pods of each kind that wait, and whether a new node would take them."""
+        return tuple(
+            WaitingPod(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid, n < fate.helped, fate.why)
+            for fate in (self.packed(0).fates if self.demand else ())
+            for n, pod in enumerate(fate.group.pods[:NAMED_MAX])
+        )
+
     def needs(self, on_its_way: int) -> tuple[Need, ...]:
         return self.packed(on_its_way).needs if self.demand else ()
 
@@ -99,7 +137,8 @@ class Simulation:
         if on_its_way not in self._packed:
             rooms = [*self.rooms.values(), *self._coming(on_its_way)]
             limit = self._settings.max_workers
-            self._packed[on_its_way] = pack(self.demand, rooms, self.candidates, limit)
+            packed = pack(self.demand, rooms, self.candidates, limit, self._left_alone, self.topology)
+            self._packed[on_its_way] = packed
         return self._packed[on_its_way]
 
     @cached_property
@@ -111,6 +150,16 @@ class Simulation:
             if worker.alive and not worker.joining:
                 rooms.append(room_of(node, self.pods_on(node.metadata.name), worker.instance))
         return {room.name: room for room in rooms}
+
+    @cached_property
+    def topology(self) -> Topology:
+        """Where all pods are, on nodes that offer no room now too."""
+        nodes = [*self._other_nodes, *self._nodes.values()]
+        return Topology(
+            ((_place(node), self.pods_on(node.metadata.name)) for node in nodes),
+            self.demand,
+            self._namespaces,
+        )
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -145,9 +194,7 @@ class Simulation:
         ]
         if pools:
             first = next(iter(pools.values()))[0]
-            coming += [
-                replace(first, name=f"a node on its way ({n + 1})") for n in range(len(coming), on_its_way)
-            ]
+            coming += [named(first, f"a node on its way ({n + 1})") for n in range(len(coming), on_its_way)]
         return coming[:on_its_way]
 
     def must_stay(self, instance_id: str) -> str:
@@ -167,6 +214,8 @@ class Simulation:
             found.append(fleet_blockers.control_plane())
         if node is not None and is_cordoned_by_a_person(node):
             found.append(fleet_blockers.cordoned(node.metadata.name))
+        if node is not None and is_scale_down_disabled(node):
+            found.append(fleet_blockers.disabled(node.metadata.name))
         return tuple(found)
 
     def blockers(self, instance_id: str) -> tuple[Blocker, ...]:
@@ -185,11 +234,16 @@ class Simulation:
             pods = [pod for name in names for pod in to_evict(self.pods_on(name))]
             shut = leaving | closed
             rooms = (room for room in self.rooms.values() if room.instance_id not in shut)
-            self._unplaceable[leaving, closed] = unplaceable(pods, rooms) if pods else ""
+            self._unplaceable[leaving, closed] = unplaceable(pods, rooms, self.topology) if pods else ""
         return self._unplaceable[leaving, closed]
 
 
 def _like(rooms: Sequence[Room], worker: Worker) -> Room:
     zone = worker.instance.zone
     room = next((room for room in rooms if room.zone == zone), rooms[0])
-    return replace(room, name=worker.node_name or worker.instance_id, zone=zone)
+    return replace(named(room, worker.node_name or worker.instance_id), zone=zone)
+
+
+def _place(node: KubeNode) -> Room:
+    """The node as rules between pods see it."""
+    return Room(name=node.metadata.name, free=Amount(), labels=node.metadata.labels, taints=node.spec.taints)

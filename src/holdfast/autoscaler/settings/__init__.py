@@ -11,6 +11,7 @@ seeds call otherwise.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from holdfast.autoscaler.record import Purpose
 from holdfast.cloud.kubernetes import Taint
 from holdfast.settings.table import environment_name
 
@@ -39,6 +40,9 @@ class Pool:
     """The size of the root disk.  0: as the image has it."""
     disk_device: str = "/dev/xvda"
     """What the image calls its root disk: `/dev/xvda` on Amazon Linux, `/dev/sda1` on Ubuntu."""
+    imds_hop_limit: int = 1
+    """How far away a machine's metadata, and so its role, can be reached.  1: not from pods, but for those on
+    the host's network.  2: from every pod."""
     market: str = "spot"
     """`spot`: spot first, on-demand only where spot has no capacity.  `on-demand`: never spot."""
 
@@ -88,12 +92,25 @@ class Settings:
     """At most this part of the fleet may be on-demand in pools that prefer spot."""
     usd_per_hour_max: float = 0.0
     """0: no ceiling.  With one, a type without a known price is not launched."""
+    spot_refusals_max: int = 6
+    """After so many refusals of spot capacity for one request, on-demand is asked for;"""
+    spot_patience_s: int = 120
+    """or after the first refusal, once the scale-up is open for so long."""
     launches_per_hour_max: int = 0
-    """0: three times the most workers.  Replacements for interrupted nodes count too."""
+    """For pods that wait and workers that are busy.  0: three times the most workers.  What is certainly
+    refused does not count."""
+    repairs_per_hour_max: int = 0
+    """Beside those: for the floor, and in place of workers that are certain to go.  0: three times the most
+    workers."""
+    rebalances_per_hour_max: int = 0
+    """Beside those: in place of workers with a rebalance recommendation.  0: a fifth of the most workers, and
+    at least one."""
     unavailable_s: int = 180
-    """How long an offering without capacity is left alone."""
+    """How long an offering without capacity is left alone; twice as long after each further refusal,"""
+    unavailable_max_s: int = 900
+    """but never longer than this."""
     back_off_first_s: int = 60
-    """After a scale-up that came out short; twice as long after each further one,"""
+    """How long a pool is left alone whose scale-up came out short; twice as long after each further one,"""
     back_off_max_s: int = 1_800
     """but never longer than this."""
     # Scale-down
@@ -106,12 +123,17 @@ class Settings:
     after_cordon_s: int = 5
     """Between two rounds of a drain, and so between the cordon and the first eviction: the scheduler
     must have seen it, and pods need time to leave."""
+    keep_last_of_zone: bool = True
+    """The last worker of a zone stays while other zones have some, so that the cluster outlives a zone."""
     drain: DrainRules = DrainRules()
     # Interruption
     interruption_moves_critical: bool = True
     """From a machine that dies anyway, cluster-critical and kube-system pods are moved too."""
     rebalance_replaces: bool = True
     """A rebalance recommendation is followed; otherwise it is noted and nothing is done."""
+    notice_queue_url: str = ""
+    """The SQS queue to which EventBridge sends EC2's notices: the loop takes them from there at once.  A
+    function is given them by its stack.  Empty: a turn asks EC2 which spot requests are marked."""
     # Safety
     lock_ttl_s: int = 300
     """How long an invocation may work before another takes over what it does."""
@@ -120,11 +142,18 @@ class Settings:
     absent_s: int = 300
     """A machine that is not listed twice, this far apart, is gone."""
     sweep_batch: int = 5
-    """So many surplus machines are cleared up at a time."""
+    """So many surplus machines are cleared up at a time,"""
+    sweep_per_hour: int = 20
+    """and so many machines and nodes without an owner within an hour."""
     sweep_after_s: int = 300
     """A machine of ours that the record does not name is swept this long after its launch."""
+    not_ready_s: int = 600
+    """A node that is NotReady for so long is replaced, and its machine ended.  0: it is left alone."""
     brake_not_ready_fraction: float = 0.34
-    """If more than this share is NotReady or without a node at once, nothing scales down or is swept."""
+    """If more than this share of the nodes is NotReady at once, nothing scales down or is swept."""
+    brake_absent_fraction: float = 0.1
+    """If more than this share of the machines has lost its node at once, or of the Ready nodes has no listed
+    machine, nothing scales down or is swept."""
     observe: bool = False
     """Look, decide, record what would be done; touch nothing."""
     # Where things are
@@ -170,6 +199,14 @@ class Settings:
     def launch_budget(self) -> int:
         return self.launches_per_hour_max or 3 * self.max_workers
 
+    def budget_of(self, purpose: Purpose) -> int:
+        """The most launches an hour for this purpose."""
+        if purpose is Purpose.REPAIR:
+            return self.repairs_per_hour_max or 3 * self.max_workers
+        if purpose is Purpose.HINT:
+            return self.rebalances_per_hour_max or max(1, self.max_workers // 5)
+        return self.launch_budget
+
     def pool(self, name: str) -> Pool | None:
         return next((pool for pool in self.pools if pool.name == name), None)
 
@@ -192,6 +229,7 @@ WORKER_NAMES: Mapping[str, str] = {
     "WORKER_LAUNCH_TEMPLATE_VERSION": "launch_template_version",
     "WORKER_DISK_GIB": "disk_gib",
     "WORKER_DISK_DEVICE": "disk_device",
+    "WORKER_IMDS_HOP_LIMIT": "imds_hop_limit",
 }
 """The seeds know one pool: these fill the one that is called `default`."""
 

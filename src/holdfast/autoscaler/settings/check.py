@@ -39,6 +39,8 @@ def _crossed(s: Settings, said: Said) -> Iterator[Fault]:
         yield crossed("after_cordon_s", "drain_timeout_s", "must be shorter, or no time is left to evict")
     if s.back_off_first_s > s.back_off_max_s:
         yield crossed("back_off_first_s", "back_off_max_s", "must not be longer")
+    if s.unavailable_s > s.unavailable_max_s:
+        yield crossed("unavailable_s", "unavailable_max_s", "must not be longer")
     if s.absent_s > s.remember_s:
         why = "must not be longer, or a removed machine is forgotten before it is known to be gone"
         yield crossed("absent_s", "remember_s", why)

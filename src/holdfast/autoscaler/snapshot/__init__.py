@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.autoscaler.ports import Load
+from holdfast.autoscaler.record import Purpose
 from holdfast.cloud import ALIVE, Instance, Notice, Offering, Prices, State
+from holdfast.cloud.announcements import WaitingPod
 from holdfast.cloud.launches import Template
 
 NOTHING_KNOWN = Load(None, problem="no source was asked")
@@ -28,6 +30,12 @@ class Worker:
     """The actions that own its cordon."""
     cordoned: bool = False
     """Nothing new is placed there, by our cordon or another's."""
+    namesake: str = ""
+    """A node that names no machine and bears this one's private name or address: it may well be its node."""
+    late: bool = False
+    """It runs for longer than a machine may take to join, and has no node: none is on its way."""
+    has_pods: bool = False
+    """No node of it is listed, and pods are, on a node of its name: the list of nodes is not whole."""
 
     @property
     def instance_id(self) -> str:
@@ -37,10 +45,14 @@ class Worker:
     def alive(self) -> bool:
         return self.instance.state in ALIVE
 
+    def uncordoned_from(self, action_id: str) -> bool:
+        """The action cordoned it, and a person has opened it again: the mark is left, the cordon is not."""
+        return action_id in self.cordons and not self.cordoned
+
     @property
     def ours(self) -> bool:
         """Launched by an action of ours: only such may ever be removed."""
-        return bool(self.instance.action_id)
+        return self.instance.is_ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,8 @@ class Ghost:
     """None: the machine is not listed at all, which once is no proof."""
     ready: bool = False
     """Its kubelet reports: some machine is there, whatever the listing says."""
+    joining: bool = False
+    """The node still carries the joining taint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,7 @@ class Need:
     why: str = ""
     zone: str = ""
     """Only there would it help: the pods are bound to this zone.  Empty: anywhere."""
+    purpose: Purpose = Purpose.DEMAND
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +103,20 @@ class Snapshot:
     """The invocation that looks: part of the id of an action that it begins."""
     workers: tuple[Worker, ...] = ()
     ghosts: tuple[Ghost, ...] = ()
+    waiting_pods: Callable[[], tuple[WaitingPod, ...]] = lambda: ()
+    """The pods for which the scheduler finds no node, the first few of each kind."""
+    unschedulable: int = 0
+    """Pods for which the scheduler finds no node."""
     pending: int = 0
     """Pods that no node takes, and that a new node of ours would."""
+    pending_pools: frozenset[str] | None = None
+    """The pools whose new nodes would take them.  None: all."""
     unsatisfiable: tuple[str, ...] = ()
     """Pods that no template of ours could run, each with the reason."""
+    unhelped: Mapping[str, str] = field(default_factory=dict)
+    """By their owner: pods for which a node as they ask for stands empty in vain, and why."""
+    waiting: frozenset[str] = frozenset()
+    """The owners of all pods that the scheduler found no node for."""
     needs: Callable[[int], tuple[Need, ...]] = lambda on_its_way: ()
     """What the pending pods need, given so many workers that are still to come."""
     must_stay: Callable[[str], str] = lambda instance_id: ""
@@ -100,15 +125,47 @@ class Snapshot:
     """Which pod of the leaving instances would find no place, and why; empty if all would.
     Neither those nor the closed ones offer any room."""
     load: Load = NOTHING_KNOWN
+    loads: Mapping[str, Load] = field(default_factory=dict)
+    """By pool, where several are in service."""
     notices: tuple[Notice, ...] = ()
+    """Those that wait in the inbox."""
+    observed: tuple[Notice, ...] = ()
+    """What the cloud's own listings say in the same words: machines that it marks, or that have ended."""
     templates: Mapping[str, Template] = field(default_factory=dict)
     """By pool: the template version that its settings describe, where it has been made."""
     digests: Mapping[str, str] = field(default_factory=dict)
     """By pool: the digest that its template must have."""
+    pool_problems: Mapping[str, str] = field(default_factory=dict)
+    """By pool: why it cannot be launched from now.  That is its own trouble, and no other pool's."""
     places: tuple[Place, ...] = ()
     prices: Prices = field(default_factory=lambda: Prices({}))
+    cluster_uid: str = ""
+    """The identity of the cluster that was looked at; empty: it was not asked for."""
     troubles: tuple[str, ...] = ()
-    """What could not be looked at.  With any, nothing scales down and nothing is swept."""
+    """What could not be looked at, or cannot be right.  With any, nothing scales down and nothing is
+    swept."""
+    doubts: tuple[str, ...] = ()
+    """Those of them by which a listing is not whole: that a node is not listed proves nothing then."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What an operator must mend, and what holds nothing else up."""
+        broken = (f"pool {pool}: {problem}" for pool, problem in self.pool_problems.items())
+        nameless = (
+            f"{worker.instance_id} runs as node {worker.namesake}, which does not name it: its launch "
+            "template must set the provider id (aws:///ZONE/INSTANCE) and the taint holdfast.dev/joining"
+            for worker in self.workers
+            if worker.namesake and worker.alive and worker.ours
+        )
+        return (*broken, *nameless)
+
+    @property
+    def reporting(self) -> Mapping[str, Ghost]:
+        """By instance id: Ready nodes whose machine is not listed.  They live, whatever the listing says."""
+        return {ghost.instance_id: ghost for ghost in self.ghosts if ghost.state is None and ghost.ready}
+
+    def pods_wait_for(self, pool: str) -> bool:
+        return self.pending > 0 and (self.pending_pools is None or pool in self.pending_pools)
 
     def usd_per_hour(self) -> float | None:
         """What the fleet costs; None if a price is not known."""

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.autoscaler.ports import Load
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.scale_up.unhelped import left_alone
 from holdfast.autoscaler.scheduling.simulation import Simulation, is_control_plane
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import NOTHING_KNOWN, Ghost, Place, Snapshot, Worker
-from holdfast.cloud import ALIVE, Instance, Notice, Prices, Shape
+from holdfast.autoscaler.snapshot.brake import brake, doubts
+from holdfast.cloud import ALIVE, Instance, Notice, NoticeKind, Prices, Shape
 from holdfast.cloud.kubernetes import (
     INSTANCE_LABEL,
     POOL_LABEL,
@@ -24,11 +27,6 @@ from holdfast.cloud.kubernetes import (
 )
 from holdfast.cloud.launches import Template
 
-MANY = 2
-"""A single node that is not ready or not there is no sign of a wider trouble."""
-SETTLED_S = 6 * 3_600
-"""A machine of this age has joined once, or it would have been swept long ago."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listings:
@@ -37,17 +35,27 @@ class Listings:
     owner: str = ""
     at_s: float = 0.0
     """When it was looked."""
+    cluster: Cluster = field(default_factory=Cluster)
+    """The record as it was read before: it knows which machines have joined once."""
+    cluster_uid: str = ""
     instances: Sequence[Instance] = ()
     nodes: Sequence[KubeNode] = ()
     pods: Sequence[Pod] = ()
+    namespaces: Mapping[str, Mapping[str, str]] | None = None
+    """Their labels by name.  None: no pod asks for them, or they could not be listed."""
     budgets: Sequence[Budget] = ()
     load: Load = NOTHING_KNOWN
+    loads: Mapping[str, Load] = field(default_factory=dict)
+    """By pool, where several are in service."""
     notices: Sequence[Notice] = ()
+    marked: Sequence[Notice] = ()
+    """Of machines that the cloud says it is taking back."""
     settings: Settings = field(default_factory=Settings)
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     """By instance type."""
     templates: Mapping[str, Template] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
+    pool_problems: Mapping[str, str] = field(default_factory=dict)
     zones: Mapping[str, str] = field(default_factory=dict)
     """By subnet id."""
     prices: Prices = field(default_factory=lambda: Prices({}))
@@ -75,22 +83,34 @@ def build(listings: Listings) -> Snapshot:
 
 
 def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> Snapshot:
+    cluster, settings = listings.cluster, listings.settings
+    doubted = tuple(doubts(joined.workers, joined.ghosts, len(listings.nodes), cluster, settings))
     return Snapshot(
         owner=listings.owner,
         workers=joined.workers,
         ghosts=joined.ghosts,
+        unschedulable=len(simulation.demand),
+        waiting_pods=simulation.waiting_pods,
         pending=simulation.pending,
+        pending_pools=simulation.pending_pools,
         unsatisfiable=simulation.unsatisfiable,
+        unhelped=simulation.unhelped,
+        waiting=simulation.waiting,
         needs=simulation.needs,
         must_stay=simulation.must_stay,
         fits_without=simulation.fits_without,
         load=listings.load,
+        loads=listings.loads,
         notices=tuple(listings.notices),
+        observed=(*listings.marked, *_ended(joined.ghosts, listings.at_s)),
         templates=listings.templates,
         digests=listings.digests,
+        pool_problems=listings.pool_problems,
         places=joined.places,
         prices=listings.prices,
-        troubles=(*listings.troubles, *brake(joined, listings.settings, listings.at_s)),
+        cluster_uid=listings.cluster_uid,
+        troubles=(*listings.troubles, *brake(joined.workers, cluster, settings), *doubted),
+        doubts=doubted,
     )
 
 
@@ -104,6 +124,8 @@ def simulate(listings: Listings, joined: Joined) -> Simulation:
         budgets=listings.budgets,
         shapes=listings.shapes,
         places=joined.places,
+        left_alone=left_alone(listings.cluster, listings.at_s),
+        namespaces=listings.namespaces,
     )
 
 
@@ -119,13 +141,13 @@ def join(listings: Listings) -> Joined:
             nodes[instance_id] = _the_one_in_use(node, nodes.get(instance_id))
         if instance_id and not is_control_plane(node) and _is_bereft(node, instance):
             state = instance.state if instance else None
-            ghosts.append(
-                Ghost(instance_id, node.metadata.name, node.metadata.uid, state, ready=node.is_ready)
-            )
+            name, uid = node.metadata.name, node.metadata.uid
+            ghosts.append(Ghost(instance_id, name, uid, state, ready=node.is_ready, joining=is_joining(node)))
         elif instance is None:
             others.append(node)
+    nameless, inhabited = _nameless(listings.nodes), _inhabited(listings, nodes)
     workers = tuple(
-        _worker(instance, nodes.get(instance.instance_id), listings.ready_nodes)
+        _worker(instance, nodes.get(instance.instance_id), listings, nameless, inhabited)
         for instance in listings.instances
     )
     return Joined(
@@ -147,9 +169,46 @@ def _the_one_in_use(node: KubeNode, other: KubeNode | None) -> KubeNode:
     return max(node, other, key=lambda each: (each.is_ready, each.metadata.creation_timestamp))
 
 
-def _worker(instance: Instance, node: KubeNode | None, confirmed: frozenset[str] | None) -> Worker:
+def _nameless(nodes: Iterable[KubeNode]) -> dict[str, str]:
+    """Nodes that name no machine, by every name and address that a machine might know them by."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if not instance_id_of(node) and not is_control_plane(node):
+            name = node.metadata.name
+            found |= dict.fromkeys((name, *(each.address for each in node.status.addresses)), name)
+    return found
+
+
+def _inhabited(listings: Listings, nodes: Mapping[str, KubeNode]) -> frozenset[str]:
+    """Names that pods give for their node, though no such node is listed.
+
+    Kubernetes removes the pods of a node that was deleted.  Looked for only where a machine has no node.
+    """
+    if all(each.instance_id in nodes for each in listings.instances if each.state in ALIVE):
+        return frozenset()
+    named = {pod.spec.node_name for pod in listings.pods if not pod.metadata.deletion_timestamp}
+    return frozenset(named - {"", *(node.metadata.name for node in listings.nodes)})
+
+
+def _worker(
+    instance: Instance,
+    node: KubeNode | None,
+    listings: Listings,
+    nameless: Mapping[str, str],
+    inhabited: frozenset[str],
+) -> Worker:
+    confirmed = listings.ready_nodes
     if node is None:
-        return Worker(instance=instance)
+        dns = instance.private_dns
+        known_as = [each for each in (instance.private_ip, dns, dns.partition(".")[0]) if each]
+        namesake = next((nameless[each] for each in known_as if each in nameless), "")
+        late = listings.at_s - instance.launched_s > listings.settings.join_timeout_s
+        return Worker(
+            instance=instance,
+            namesake=namesake,
+            late=late and not namesake,
+            has_pods=not inhabited.isdisjoint(known_as),
+        )
     joining = is_joining(node)
     doubted = joining and confirmed is not None and node.metadata.name not in confirmed
     return Worker(
@@ -163,30 +222,15 @@ def _worker(instance: Instance, node: KubeNode | None, confirmed: frozenset[str]
     )
 
 
+def _ended(ghosts: Iterable[Ghost], at_s: float) -> Iterator[Notice]:
+    """A machine that has ended and whose node is still there was not taken out of service by us first."""
+    for ghost in ghosts:
+        if ghost.state is not None:
+            yield Notice(ghost.instance_id, NoticeKind.GONE, int(at_s))
+
+
 def _places(settings: Settings, zones: Mapping[str, str]) -> Iterable[Place]:
     for pool in settings.pools:
         for subnet_id in pool.subnet_ids:
             if subnet_id in zones:
                 yield Place(pool.name, zones[subnet_id], subnet_id)
-
-
-def brake(joined: Joined, settings: Settings, at_s: float) -> Iterator[str]:
-    """Many that fail at once look like a mistake of ours or a broken control plane: no worker leaves then."""
-    alive = [worker for worker in joined.workers if worker.alive]
-    once_joined = [worker for worker in alive if worker.node_name and not worker.joining]
-    not_ready = sum(not worker.ready for worker in once_joined)
-    if _many(not_ready, len(once_joined), settings):
-        yield f"{not_ready} of {len(once_joined)} nodes are not ready at once"
-    settled = [w for w in alive if w.ours and at_s - w.instance.launched_s > SETTLED_S]
-    without_node = sum(not worker.node_name for worker in settled)
-    if _many(without_node, len(settled), settings):
-        looks_like = "another cluster behind the kubeconfig, or nodes that were deleted"
-        yield f"{without_node} of {len(settled)} machines have no node at once: {looks_like}"
-    without_machine = sum(ghost.ready and ghost.state is None for ghost in joined.ghosts)
-    if _many(without_machine, without_machine + len(once_joined), settings):
-        looks_like = "another region, or tags that were changed"
-        yield f"{without_machine} Ready nodes have no listed machine at once: {looks_like}"
-
-
-def _many(count: int, of: int, settings: Settings) -> bool:
-    return count >= MANY and count > settings.brake_not_ready_fraction * of

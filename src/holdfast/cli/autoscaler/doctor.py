@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.autoscaler.session import BAD_INPUT, WRONG, busy, options, read_toml, say_json
+from holdfast.cli.doctor import answer, examine
+from holdfast.cli.session import options
 
 if TYPE_CHECKING:
     from holdfast.app.doctor import Check
-
-SETTINGS = "settings"
 
 
 @click.command(name="doctor")
@@ -28,33 +27,11 @@ def command(config: Path | None, as_json: bool) -> None:
     Example:
       holdfast autoscaler doctor
     """
-    with busy("asking around"):
-        checks = list(all_checks(config))
-    wrong = [check for check in checks if check.ok is False]
-    if as_json:
-        say_json({"ok": not wrong, "checks": [check.as_json() for check in checks]})
-    else:
-        from holdfast.cli.autoscaler.views.doctor import screen
-        from holdfast.cli.render import show
-
-        show(screen(checks))
-    if wrong:
-        raise SystemExit(BAD_INPUT if any(check.area == SETTINGS for check in wrong) else WRONG)
+    answer(all_checks(config), as_json)
 
 
 def all_checks(config: Path | None) -> "Iterator[Check]":
-    """The settings first; with wrong ones nothing else can be asked."""
-    from holdfast.app.doctor import Check, run_checks
-    from holdfast.autoscaler.settings.load import InvalidSettings, load
+    from holdfast.app.doctor import run_checks
+    from holdfast.autoscaler.settings.load import load
 
-    try:
-        loaded = load(read_toml(config), os.environ)
-    except InvalidSettings as refused:
-        for problem in refused.problems:
-            said, _, fix = problem.partition(": ")
-            yield Check(SETTINGS, said, False, fix=fix)
-        return
-    yield Check(SETTINGS, "all", True, "they make sense, each and together")
-    for warning in loaded.warnings:
-        yield Check(SETTINGS, "look at", None, warning)
-    yield from run_checks(loaded.settings, os.environ)
+    return examine(config, load, lambda settings: run_checks(settings, os.environ))

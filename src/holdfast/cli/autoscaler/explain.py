@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.autoscaler.session import busy, options, owner, say_json, session
+from holdfast.cli.autoscaler.session import owner, session
+from holdfast.cli.session import busy, options, say_json
 
 if TYPE_CHECKING:
     from holdfast.autoscaler.report.explain import Explanation
@@ -35,7 +36,7 @@ def command(config: Path | None, as_json: bool, names: tuple[str, ...]) -> None:
         with busy("looking around"):
             autoscaler = ours.autoscaler()
             cluster = autoscaler.store.read(SUBJECT).value
-            listings = autoscaler.look(owner("explain"))
+            listings = autoscaler.look(owner("explain"), cluster)
         with busy("scheduling every node and pod"):
             whole = explain(cluster, listings, autoscaler.settings, autoscaler.clock.now_s())
         found = about(whole, names, [pod.called for pod in listings.pods if pod.spec.node_name])

@@ -8,7 +8,8 @@ import click
 
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.report.messages import figures, kinds_called, severity, told
-from holdfast.cli.autoscaler.session import busy, options, say_json, session
+from holdfast.cli.autoscaler.session import session
+from holdfast.cli.session import busy, options, say_json
 from holdfast.cli.times import gone_by
 from holdfast.kernel import Logged
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import click
 
+from holdfast.app.autoscaler.steer import change
 from holdfast.autoscaler import operator
-from holdfast.cli.autoscaler.session import options, say_json, session
-from holdfast.cli.autoscaler.steer import change
+from holdfast.cli.autoscaler.session import session
+from holdfast.cli.session import options, say, say_json
 from holdfast.cli.times import clock, to_come
 
 
@@ -33,5 +34,5 @@ def command(config: Path | None, as_json: bool, until_s: float, why: str) -> Non
         if as_json:
             say_json({"paused": True, "until_s": int(until_s), "why": why.strip()})
         else:
-            click.echo(f"Paused until {clock(until_s)}: {why.strip()}")
+            say(f"Paused until {clock(until_s)}: {why.strip()}")
             click.echo("End it earlier with `holdfast autoscaler resume`.")

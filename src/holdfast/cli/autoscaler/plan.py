@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from holdfast.cli.autoscaler.session import busy, options, owner, say_json, session
+from holdfast.cli.autoscaler.session import owner, session
+from holdfast.cli.session import busy, options, say, say_json
 
 
 @click.command(name="plan")
@@ -25,7 +26,7 @@ def command(config: Path | None, as_json: bool) -> None:
         with busy("looking around"):
             autoscaler = ours.autoscaler()
             cluster = autoscaler.store.read(SUBJECT).value
-            snapshot = autoscaler.snapshot(owner("plan"))
+            snapshot = autoscaler.snapshot(owner("plan"), cluster)
         previewed = preview(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
         decision = previewed.decision.word
         if as_json:
@@ -39,10 +40,10 @@ def command(config: Path | None, as_json: bool) -> None:
                 }
             )
             return
-        click.secho(decision, bold=True, nl=False)
-        click.echo(f": {previewed.decision.why}")
+        say(decision, bold=True, nl=False)
+        say(f": {previewed.decision.why}")
         for step in previewed.steps or ("nothing to do",):
-            click.echo(f"  {step}")
+            say(f"  {step}")
         for trouble in (*snapshot.troubles, *snapshot.unsatisfiable):
-            click.secho(f"  ! {trouble}", fg="yellow")
-        click.echo("Nothing was touched.")
+            say(f"  ! {trouble}", fg="yellow")
+        say("Nothing was touched.")

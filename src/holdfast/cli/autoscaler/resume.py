@@ -4,9 +4,10 @@ from pathlib import Path
 
 import click
 
+from holdfast.app.autoscaler.steer import change
 from holdfast.autoscaler import operator
-from holdfast.cli.autoscaler.session import options, say_json, session
-from holdfast.cli.autoscaler.steer import change
+from holdfast.cli.autoscaler.session import session
+from holdfast.cli.session import options, say_json
 
 
 @click.command(name="resume")

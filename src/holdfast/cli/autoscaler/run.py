@@ -1,20 +1,26 @@
 """`holdfast autoscaler run`."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.autoscaler.session import WRONG, creating, options, owner, session
+from holdfast.cli.autoscaler.session import creating, owner, session
 from holdfast.cli.autoscaler.tick import row, went_wrong
+from holdfast.cli.session import WRONG, log_format, options
 from holdfast.cli.times import Seconds
 
 if TYPE_CHECKING:
-    from holdfast.autoscaler.tick import TickResult
-    from holdfast.cli.autoscaler.metrics import MetricsCollector
+    from holdfast.app.listening import Listener
+    from holdfast.autoscaler.result import TickResult
+    from holdfast.cli.autoscaler.loop import Loop
+    from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
+    from holdfast.cli.autoscaler.session import Session
 
 
 @click.command(name="run")
@@ -29,13 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("--metrics-port", type=click.IntRange(1, 65_535), help="Serve /metrics for Prometheus here.")
 @click.option("--metrics-address", default="0.0.0.0", show_default=True, help="… on this address.")
-@click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How log lines look on stderr.",
-)
+@log_format
 @click.option("--turns", type=click.IntRange(min=1), help="End by itself after so many turns.")
 def command(
     config: Path | None,
@@ -58,8 +58,9 @@ def command(
       holdfast autoscaler run --every 30 --metrics-port 9095 --log-format json
     """
     from holdfast.adapters.logs import set_up
+    from holdfast.app.listening import listening
     from holdfast.cli.autoscaler.loop import Loop, told_to_stop
-    from holdfast.cli.autoscaler.metrics import MetricsCollector
+    from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
 
     with session(config, as_json, in_lines=True) as ours:
         log = set_up(log_format)
@@ -72,14 +73,33 @@ def command(
             turned=_say if as_json else (lambda result: None),
         )
         log.info("running %s every %g s as %s", ours.settings.cluster_name, every, loop.owner)
+
+        def end() -> None:
+            loop.end()
+            log.info("stopping after this turn; once more stops at once")
+
         with (
-            told_to_stop(loop.stop, lambda: log.info("stopping after this turn; once more stops at once")),
+            told_to_stop(end),
+            listening(_listener(ours, loop)),
             _served(collector, metrics_address, metrics_port),
         ):
             last = loop.run(turns or 0)
         log.info("stopped")
     if turns and last is not None and went_wrong(last):
         raise SystemExit(WRONG)
+
+
+def _listener(ours: "Session", loop: "Loop") -> "Listener | None":
+    """With clients and stores of its own, made when they are first needed: it keeps while a turn runs."""
+    if not ours.settings.notice_queue_url:
+        return None
+    from holdfast.adapters.aws.sqs import NoticeQueue
+    from holdfast.app.autoscaler.clients import sqs_client
+    from holdfast.app.listening import Listener
+
+    queue = NoticeQueue(sqs_client(ours.settings, os.environ), ours.settings.notice_queue_url)
+    autoscaler = cache(ours.autoscaler)
+    return Listener(queue, lambda notices: autoscaler().keep(notices), loop.news.set, loop.stop)
 
 
 def _say(result: "TickResult") -> None:

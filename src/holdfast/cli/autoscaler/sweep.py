@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.autoscaler.session import WRONG, busy, options, owner, say_json, session
+from holdfast.cli.autoscaler.session import owner, session
 from holdfast.cli.autoscaler.tick import row, went_wrong
+from holdfast.cli.session import WRONG, busy, options, say, say_json
 
 if TYPE_CHECKING:
     from holdfast.autoscaler.report.account import Account
-    from holdfast.autoscaler.tick import Autoscaler, TickResult
+    from holdfast.autoscaler.result import TickResult
+    from holdfast.autoscaler.tick import Autoscaler
 
 BUDGET_S = 120.0
 
@@ -38,7 +40,7 @@ def command(config: Path | None, as_json: bool, dry_run: bool) -> None:
         if not dry_run:
             with busy("sweeping"):
                 until_s = autoscaler.clock.now_s() + BUDGET_S
-                told = (lambda step: None) if as_json else (lambda step: click.echo(f"  {step}"))
+                told = (lambda step: None) if as_json else (lambda step: say(f"  {step}"))
                 result = autoscaler.tick(owner("sweep"), until_s=until_s, told=told)
                 after = _account(autoscaler)
         if as_json:
@@ -50,7 +52,7 @@ def command(config: Path | None, as_json: bool, dry_run: bool) -> None:
                 }
             )
         elif result is None or after is None:
-            click.echo("Nothing was touched.")
+            say("Nothing was touched.")
         else:
             _tell(result)
             _show("left", after)
@@ -63,24 +65,24 @@ def _account(autoscaler: "Autoscaler") -> "Account":
     from holdfast.autoscaler.report.account import account
 
     # The cloud is listed first and the record read after: what was begun meanwhile is no orphan.
-    snapshot = autoscaler.snapshot(owner("sweep"))
+    snapshot = autoscaler.snapshot(owner("sweep"), autoscaler.store.read(SUBJECT).value)
     cluster = autoscaler.store.read(SUBJECT).value
     return account(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
 
 
 def _tell(result: "TickResult") -> None:
-    click.echo(result.told)
+    say(result.told)
     for problem in result.problems:
-        click.secho(f"  {problem}", fg="red")
+        say(f"  {problem}", fg="red")
 
 
 def _show(word: str, account: "Account") -> None:
     from holdfast.autoscaler.report.account import in_words
 
     first, *rest = in_words(account)
-    click.secho(f"{word}: ", bold=True, nl=False)
-    click.echo(first)
+    say(f"{word}: ", bold=True, nl=False)
+    say(first)
     for line in rest:
-        click.echo(f"  {line}")
+        say(f"  {line}")
     for trouble in account.troubles:
-        click.secho(f"  nothing is swept while {trouble}", fg="yellow")
+        say(f"  nothing is swept while {trouble}", fg="yellow")

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.cli.autoscaler.session import WRONG, busy, creating, hint, options, owner, say_json, session
+from holdfast.cli.autoscaler.session import creating, hint, owner, session
+from holdfast.cli.session import WRONG, busy, options, say, say_json
 from holdfast.cli.times import Seconds, clock
 
 if TYPE_CHECKING:
-    from holdfast.autoscaler.tick import TickResult
+    from holdfast.autoscaler.result import TickResult
 
 
 @click.command(name="tick")
@@ -37,7 +38,7 @@ def command(config: Path | None, as_json: bool, create_tables: bool, budget: flo
             autoscaler = ours.autoscaler(create_tables=create_tables)
         until_s = autoscaler.clock.now_s() + budget
         with busy("at work"):
-            told = (lambda step: None) if as_json else (lambda step: click.echo(f"  {step}"))
+            told = (lambda step: None) if as_json else (lambda step: say(f"  {step}"))
             result = autoscaler.tick(owner("tick"), until_s=until_s, told=told)
         if as_json:
             say_json(row(result))
@@ -59,9 +60,9 @@ def went_wrong(result: "TickResult") -> bool:
 
 def _show(result: "TickResult") -> None:
     again = f", again from {clock(result.retry_at_s)}" if result.retry_at_s else ""
-    click.secho(result.outcome, bold=True, nl=False, fg="red" if went_wrong(result) else None)
-    click.echo(f": {result.why}{again}" if result.why else again)
+    say(result.outcome, bold=True, nl=False, fg="red" if went_wrong(result) else None)
+    say(f": {result.why}{again}" if result.why else again)
     for problem in result.problems:
-        click.secho(f"  {problem}", fg="red")
+        say(f"  {problem}", fg="red")
     if went_wrong(result):
-        click.echo(hint(result.why), err=True)
+        say(hint(result.why), err=True)

@@ -8,7 +8,15 @@ import pytest
 from holdfast.autoscaler.decide import AddWorkers, Decision, Hold, RemoveWorkers, book, decide
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.reasons import Reason
-from holdfast.autoscaler.record import Cluster, Condemned, Interrupted, Recent, Tombstone
+from holdfast.autoscaler.record import (
+    Cluster,
+    Condemned,
+    Interrupted,
+    PoolFailure,
+    Purpose,
+    Recent,
+    Tombstone,
+)
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
 from holdfast.cloud import NoticeKind
@@ -46,8 +54,8 @@ def test_idle_long_enough_it_scales_down() -> None:
         (snapshot(*THREE, cpu=0.3), CALM, "neither busy nor idle"),
         (snapshot(*THREE, cpu=None), CALM, "not known: no data"),
         (snapshot(*THREE, cpu=0.1, load=Load(0.1, peak=0.6)), CALM, "neither busy nor idle"),
-        (snapshot(*THREE, cpu=0.1), replace(CALM, idle_since_s=int(NOW_S) - 599), "s of 600 s"),
-        (snapshot(*THREE, cpu=0.1), replace(CALM, idle_since_s=0), "s of 600 s"),
+        (snapshot(*THREE, cpu=0.1), replace(CALM, idle_since_s=int(NOW_S) - 599), "s of 10m"),
+        (snapshot(*THREE, cpu=0.1), replace(CALM, idle_since_s=0), "s of 10m"),
         (snapshot(*THREE, cpu=0.1), replace(CALM, last_scale_s=int(NOW_S) - 599), "cooling down"),
         (snapshot(*TWO, cpu=0.1), CALM, "minimum size"),
         (snapshot(*THREE, cpu=0.1, troubles=("half of them are not ready",)), CALM, "half of them"),
@@ -84,7 +92,7 @@ def test_nodes_that_take_no_pods_are_no_floor() -> None:
 def test_it_scales_up_for_pods_that_have_waited_long_enough_and_by_no_more_than_a_batch() -> None:
     assert scaled_up(snapshot(*TWO, pending=1)) == 1
     assert scaled_up(snapshot(*TWO, pending=9)) == SETTINGS.max_batch_up
-    assert "s of 180 s" in hold(snapshot(*TWO, pending=9), replace(CALM, pending_since_s=int(NOW_S) - 179))
+    assert "s of 3m" in hold(snapshot(*TWO, pending=9), replace(CALM, pending_since_s=int(NOW_S) - 179))
 
 
 def test_pods_that_no_template_could_run_are_no_reason_to_scale_up() -> None:
@@ -138,7 +146,9 @@ def test_below_the_floor_it_scales_up_without_any_cool_down_or_metrics(seen: Sna
 
 
 def test_even_the_floor_waits_for_the_back_off_after_failures() -> None:
-    assert "backing off" in hold(snapshot(), replace(CALM, back_off_until_s=int(NOW_S) + 1))
+    assert "backing off" in hold(
+        snapshot(), replace(CALM, pool_failures=(PoolFailure("default", 1, int(NOW_S) + 1),))
+    )
 
 
 def test_a_pool_below_its_own_floor_scales_up() -> None:
@@ -147,7 +157,7 @@ def test_a_pool_below_its_own_floor_scales_up() -> None:
     decision = decided(snapshot(*THREE), pools=pools)
 
     assert isinstance(decision, AddWorkers)
-    assert decision.needs == (Need("gpu", 1, "below the pool's floor"),)
+    assert decision.needs == (Need("gpu", 1, "below the pool's floor", purpose=Purpose.REPAIR),)
 
 
 def test_timestamps_from_the_future_are_timestamps_from_now() -> None:
@@ -185,7 +195,7 @@ def test_pods_that_were_only_just_seen_have_not_waited_yet() -> None:
     undated = replace(CALM, pending_since_s=0)
     seen = snapshot(*TWO, pending=1)
 
-    assert "s of 180 s" in hold(seen, undated)
+    assert "s of 3m" in hold(seen, undated)
     write = book(undated, seen, Hold(Reason.AT_MINIMUM, "x"), SETTINGS, NOW_S)
     assert write is not None
     assert write.value.pending_since_s == int(NOW_S)

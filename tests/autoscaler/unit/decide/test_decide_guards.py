@@ -14,6 +14,7 @@ from holdfast.autoscaler.record import (
     Condemned,
     Interrupted,
     LaunchStatus,
+    PoolFailure,
     Recent,
     Tombstone,
 )
@@ -54,7 +55,10 @@ def test_each_wait_is_over_when_its_time_has_come() -> None:
     assert scaled_up(snapshot(*TWO, pending=1), waited) == 1
     cooled = replace(CALM, last_up_s=AT_S - SETTINGS.cooldown_up_s)
     assert scaled_up(snapshot(*TWO, pending=1), cooled) == 1
-    assert scaled_up(snapshot(*TWO, pending=1), replace(CALM, back_off_until_s=AT_S)) == 1
+    assert (
+        scaled_up(snapshot(*TWO, pending=1), replace(CALM, pool_failures=(PoolFailure("default", 1, AT_S),)))
+        == 1
+    )
     idle = replace(CALM, idle_since_s=AT_S - SETTINGS.idle_down_s)
     assert isinstance(decided(snapshot(*THREE, cpu=0.1), idle), RemoveWorkers)
     rested = replace(CALM, last_scale_s=AT_S - SETTINGS.cooldown_down_s)

@@ -57,7 +57,8 @@ def test_pods_that_can_never_fit_are_unsatisfiable_and_no_demand() -> None:
     assert snapshot.pending == 0
     assert snapshot.needs(0) == ()
     (why,) = snapshot.unsatisfiable
-    assert why == "shop/giant-0 and 19 like it: not enough CPU: 5000m needed, 2000m free"
+    told = "shop/giant-0 and 19 like it: not enough CPU: 5000m needed, 2000m free"
+    assert why == f"{told} (the scheduler: 0/3 nodes are available)"
 
 
 def test_a_pod_that_real_nodes_of_the_pool_do_not_hold_is_unsatisfiable_whatever_the_type_promises() -> None:
@@ -78,7 +79,7 @@ def test_a_new_node_is_as_small_as_the_smallest_type_of_its_pool() -> None:
 
     assert build(look).pending == 0
     assert build(replace(look, shapes={})).unsatisfiable == (
-        "shop/web-1: EC2 gave no size for t3.large, t3.medium",
+        "shop/web-1: EC2 gave no size for t3.large, t3.medium (the scheduler: 0/3 nodes are available)",
     )
 
 
@@ -89,7 +90,7 @@ def test_what_every_node_runs_takes_its_part_of_a_new_one() -> None:
     ]
     waiting = [pending(cpu="1800m")]
 
-    full = node("n-1", cpu="1800m")
+    full = node("n-1", cpu="1700m")
     # Its own type is known from the node; a second pool has none yet and goes by the shape.
     assert build(listings(full, pods=waiting, instances=[instance("i-1", pool="x")])).pending == 1
     assert build(listings(full, pods=[*waiting, *others], instances=[instance("i-1", pool="x")])).pending == 1
@@ -175,7 +176,9 @@ def test_other_resources_are_expected_once_a_node_of_the_pool_has_shown_them() -
         pod("x", node="n-1", requests={"nvidia.com/gpu": "1"}),
     )
 
-    assert build(listings(node("n-1"), pods=[waiting])).unsatisfiable == ("shop/web-1: no nvidia.com/gpu",)
+    assert build(listings(node("n-1"), pods=[waiting])).unsatisfiable == (
+        "shop/web-1: no nvidia.com/gpu (the scheduler: 0/3 nodes are available)",
+    )
     with_gpu = node("n-1", resources={"nvidia.com/gpu": "1"})
     assert counts(listings(with_gpu, pods=[waiting, full])) == [("default", 1, "")]
 
@@ -224,4 +227,5 @@ def test_a_doubtful_pod_asks_for_a_zone_where_no_node_stands_empty() -> None:
     everywhere = [node(f"n-{zone}", zone=zone) for zone in "abc"]
     snapshot = build(listings(*everywhere, pods=[pending(spec=CLAIM)]))
     assert snapshot.needs(0) == ()
-    assert snapshot.pending == 1
+    assert snapshot.pending == 0, "no new node would help it"
+    assert "stands empty" in snapshot.unhelped["shop/ReplicaSet web"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from holdfast.autoscaler.ports import Effect, LaunchInstances
-from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.record import Cluster, Purpose
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import Market, Notice, NoticeKind, Offering, Prices
@@ -19,6 +19,8 @@ from tests.autoscaler.model.quiet import Whole
 HOUR_S = 3_600
 TICK_S = 30
 ZONES = ("a", "b", "c")
+CALLS_PER_HOUR_MAX = 400
+"""A cloud that refuses everything is asked again, and not in a storm."""
 
 Cloud = Callable[[World, LaunchInstances], tuple[World, Outcome]]
 
@@ -84,6 +86,7 @@ class Fleet:
                 self.world = interrupted(self.world)
 
     def most_in_an_hour(self) -> int:
+        """What was certainly refused costs nothing."""
         starts = [at_s for at_s, _ in self.asked.values()]
         return max(
             (sum(n for at_s, n in self.asked.values() if start <= at_s < start + HOUR_S) for start in starts),
@@ -112,8 +115,9 @@ class Fleet:
             if isinstance(effect, LaunchInstances):
                 self.calls += 1
                 token = effect.launch.token(effect.action_id)
-                self.asked.setdefault(token, (self.world.now, effect.launch.count))
                 self.world, outcome = self.cloud(self.world, effect)
+                if not _was_refused(outcome):
+                    self.asked.setdefault(token, (self.world.now, effect.launch.count))
             else:
                 self.world, answer = perform(self.world, effect)
                 outcome = Happened(answer)
@@ -123,6 +127,19 @@ class Fleet:
         return before != (self.world, self.cluster)
 
 
+def _was_refused(outcome: Outcome) -> bool:
+    answer = outcome.answer if isinstance(outcome, Happened) else None
+    if isinstance(answer, Launched) and not answer.instance_ids:
+        return True
+    return isinstance(answer, Refused) and answer.kind not in (Refusal.EXISTED, Refusal.MISMATCH)
+
+
+def most(settings: Settings) -> int:
+    """Those for pods and load, and those for the floor and the interrupted."""
+    return settings.launch_budget + settings.budget_of(Purpose.REPAIR)
+
+
+REFUSALS = frozenset({"no capacity", "quota", "no permission", "nothing came"})
 CLOUDS: dict[str, Cloud] = {
     "no capacity": refusing(Refusal.CAPACITY),
     "quota": refusing(Refusal.QUOTA),
@@ -140,13 +157,21 @@ CLOUDS: dict[str, Cloud] = {
 @pytest.mark.parametrize("budget", [0, 7])
 @pytest.mark.parametrize("kind", CLOUDS)
 def test_launches_an_hour_stay_in_budget_whatever_becomes_of_them(kind: str, budget: int) -> None:
-    settings = Settings(min_workers=4, max_workers=10, launches_per_hour_max=budget, max_batch_up=4)
+    settings = Settings(
+        min_workers=4,
+        max_workers=10,
+        launches_per_hour_max=budget,
+        repairs_per_hour_max=budget,
+        max_batch_up=4,
+    )
     world = World(fleet("abc"), 8, zones=ZONES)
     fleet_ = Fleet(settings, CLOUDS[kind], world)
 
     fleet_.live(workflow(settings), hours=4)
 
-    assert 0 < fleet_.most_in_an_hour() <= settings.launch_budget
+    assert fleet_.most_in_an_hour() <= most(settings)
+    assert bool(fleet_.asked) == (kind not in REFUSALS)
+    assert 0 < fleet_.calls / 4 <= CALLS_PER_HOUR_MAX
 
 
 def test_machines_that_never_join_stay_in_budget_and_are_all_ended() -> None:
@@ -155,7 +180,7 @@ def test_machines_that_never_join_stay_in_budget_and_are_all_ended() -> None:
 
     fleet_.live(workflow(settings), hours=4)
 
-    assert 0 < fleet_.most_in_an_hour() <= settings.launch_budget
+    assert 0 < fleet_.most_in_an_hour() <= most(settings)
     young_s = fleet_.world.now - settings.join_timeout_s - 60
     assert [m for m in fleet_.world.alive if m.request and m.launched_s < young_s] == []
 
@@ -170,7 +195,7 @@ def test_failed_scale_ups_wait_twice_as_long_each_time(wanted: int) -> None:
 
     waits = [b - a for a, b in zip(fleet_.failures_s, fleet_.failures_s[1:], strict=False)]
     assert waits[:4] == [60, 120, 240, 480]
-    assert fleet_.most_in_an_hour() < settings.launch_budget
+    assert fleet_.calls <= 40
 
 
 def test_a_mended_cloud_is_used_at_once_after_the_back_off() -> None:
@@ -201,4 +226,4 @@ def test_dollars_an_hour_stay_below_the_ceiling(kind: str) -> None:
     fleet_.live(workflow(settings), hours=3, prices=PRICES)
 
     assert fleet_.dearest <= settings.usd_per_hour_max + 1e-9
-    assert fleet_.asked
+    assert fleet_.calls

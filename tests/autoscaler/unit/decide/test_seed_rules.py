@@ -80,7 +80,9 @@ def test_every_event_is_a_row_of_its_own_that_expires() -> None:
     )
     events = tuple(Event("drainSkipped", NOW_S, f"i-{n}") for n in range(3))
 
-    store.commit("cluster", Versioned(Cluster(), 0, ""), Write(replace(Cluster(), failures=1), events), "c-1")
+    store.commit(
+        "cluster", Versioned(Cluster(), 0, ""), Write(replace(Cluster(), worker_count=1), events), "c-1"
+    )
 
     rows = [each["Put"]["Item"] for each in wire.sent if "Put" in each]
     assert len({row["sk"]["S"] for row in rows}) == 3

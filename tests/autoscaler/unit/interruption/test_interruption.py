@@ -16,7 +16,7 @@ from holdfast.autoscaler.record import (
     Target,
     Tombstone,
 )
-from holdfast.autoscaler.snapshot import Snapshot
+from holdfast.autoscaler.snapshot import Ghost, Snapshot
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import Notice, NoticeKind, State
 from holdfast.cloud.launches import Launched
@@ -26,6 +26,7 @@ from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, snapshot, worker
 FLOW = workflow(SETTINGS)
 AT_S = int(NOW_S)
 TWO = (worker("i-1"), worker("i-2", "b"))
+DEAD = worker("i-3", state=State.TERMINATED).instance
 FULL: Any = lambda leaving, closed: "shop/web: no room"  # noqa: E731
 
 
@@ -94,7 +95,7 @@ def test_at_the_floor_every_interrupted_machine_is_replaced_even_if_it_is_empty(
 def test_a_rebalance_that_becomes_an_interruption_is_replaced_once() -> None:
     hint = snapshot(*TWO, notices=(notice("i-1", NoticeKind.REBALANCE),), fits_without=FULL)
     cluster, _, due = run(Cluster(), hint)
-    assert CordonNode("i-1", "rebalance-i-1") in due
+    assert CordonNode("i-1", f"rebalance-i-1-{AT_S}") in due
     assert not any(isinstance(effect, Drain) for effect in due), "a hint waits for its replacement"
 
     cluster, told, due = run(cluster, replace(hint, notices=(notice("i-1"),)))
@@ -109,7 +110,7 @@ def test_a_rebalance_drains_once_the_replacement_is_ready_and_then_ends_the_mach
     interrupted = Interrupted("i-1", NoticeKind.REBALANCE, AT_S, AT_S, READY)
     workers = (*TWO, worker("i-9"))
     cluster, _, due = run(Cluster(interrupted=(interrupted,)), snapshot(*workers))
-    drain = Drain("i-1", "rebalance-i-1")
+    drain = Drain("i-1", f"rebalance-i-1-{AT_S}")
     assert drain in due
 
     settled = FLOW.settle(cluster, drain, Happened(Drained()), NOW_S)
@@ -209,3 +210,32 @@ def test_a_replacement_that_cannot_be_had_is_decided_anew() -> None:
     later, told, _ = run(cluster, snapshot(*TWO, worker("i-3"), dead, fits_without=FULL), NOW_S + 61)
     assert "beginScaleUp" in kinds(told)
     assert later.scale_up is not None
+
+
+def test_a_loss_is_told_once_however_long_its_node_stays() -> None:
+    dead, left = worker("i-3", state=State.TERMINATED), Ghost("i-3", "n-3", "u-3", State.TERMINATED)
+    seen = snapshot(
+        *TWO, dead, ghosts=(left,), observed=(notice("i-3", NoticeKind.GONE),), fits_without=lambda *_: ""
+    )
+    told = Cluster(gone=(Tombstone("i-3", AT_S - 86_400),))
+
+    assert "lost" in kinds(run(Cluster(), seen)[1])
+    assert "lost" not in kinds(run(told, seen)[1])
+
+
+def test_what_the_cloud_shows_itself_is_folded_in_and_asks_no_inbox_to_forget_it() -> None:
+    dead = replace(
+        worker("i-3", state=State.TERMINATED), instance=replace(DEAD, ended_why="Spot interruption")
+    )
+    seen = snapshot(
+        *TWO, dead, observed=(notice("i-1"), notice("i-3", NoticeKind.GONE)), fits_without=lambda *_: ""
+    )
+
+    cluster, told, due = run(Cluster(), seen)
+
+    assert [(e.kind, e.about, e.reason) for e in told if e.kind in ("interrupted", "lost")] == [
+        ("interrupted", "i-1", "interruption"),
+        ("lost", "i-3", "Spot interruption"),
+    ]
+    assert not [effect for effect in due if isinstance(effect, ForgetNotices)]
+    assert run(cluster, seen)[1] == [], "the same look tells nothing twice"

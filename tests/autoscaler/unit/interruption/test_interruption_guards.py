@@ -149,10 +149,29 @@ def test_of_hundreds_only_the_first_are_considered_once_one_is_needed(answer: st
     fleet = [worker(f"i-{n}") for n in range(100)]
     cluster = Cluster(interrupted=tuple(noticed(f"i-{n}") for n in range(CONSIDERED_MAX + 10)))
 
-    wanted, spare = needed(cluster, snapshot(*fleet, fits_without=fits))
+    wanted, spare = needed(cluster, snapshot(*fleet, fits_without=fits), replace(SETTINGS, max_workers=200))
 
     assert len(asked) == most
     assert (len(wanted), len(spare)) == ((50, 0) if answer else (0, 50))
+
+
+def test_no_more_than_the_maximum_are_replaced_whatever_came_of_a_hint() -> None:
+    """A hint was replaced and came to nothing: the fleet has one more than it may have."""
+    above = snapshot(*(worker(f"i-{n}") for n in range(5)), fits_without=lambda leaving, closed: "no room")
+    most = replace(SETTINGS, max_workers=4)
+
+    assert needed(Cluster(interrupted=(noticed("i-1"),)), above, most) == ([], ["i-1"])
+    assert needed(Cluster(interrupted=(noticed("i-1"), noticed("i-2"))), above, most) == (["i-1"], ["i-2"])
+
+
+def test_a_hint_is_followed_only_where_one_more_may_stay() -> None:
+    hints = Cluster(interrupted=(noticed("i-1", REBALANCE), noticed("i-2", REBALANCE)))
+    four = snapshot(*(worker(f"i-{n}") for n in range(4)))
+
+    def room(most: int) -> int:
+        return interruption.room_for_hints(hints, four, replace(SETTINGS, max_workers=most))
+
+    assert (room(4), room(3), room(2)) == (2, 1, 0)
 
 
 def test_one_request_covers_as_many_as_it_brings() -> None:
@@ -188,14 +207,22 @@ def test_only_a_node_of_a_living_machine_that_is_not_empty_yet_is_drained() -> N
 
 
 def test_a_hint_is_drained_without_a_deadline_and_only_when_it_is_replaced() -> None:
-    cordon, drain = CordonNode("i-1", "rebalance-i-1"), Drain("i-1", "rebalance-i-1")
+    name = noticed("i-1", REBALANCE).action_id
+    cordon, drain = CordonNode("i-1", name), Drain("i-1", name)
 
     assert due(noticed("i-1", REBALANCE), *TWO) == []
     assert due(noticed("i-1", REBALANCE, "1-a"), *TWO) == [cordon]
-    closed = worker("i-1", cordons=frozenset({"rebalance-i-1"}))
+    closed = worker("i-1", cordons=frozenset({name}))
     assert due(noticed("i-1", REBALANCE, "1-a"), closed) == []
     for replacement in (READY, UNNEEDED):
         assert due(noticed("i-1", REBALANCE, replacement), *TWO) == [drain]
+
+
+def test_each_hint_owns_a_cordon_of_its_own() -> None:
+    """Else the stray of the last one, written down before this one came, would open the drained node."""
+    first = noticed("i-1", REBALANCE)
+
+    assert replace(first, at_s=first.at_s + 3_600).action_id != first.action_id
 
 
 def noted(which: Interrupted, outcome: Outcome, action_id: str = "") -> Write[Cluster] | None:
@@ -217,7 +244,9 @@ def test_a_drain_is_noted_when_it_certainly_left_no_pod() -> None:
     ]
     assert [noted(certain, outcome) for outcome in others] == [None] * 4
     assert noted(replace(certain, drained=True), Happened(Drained())) is None
-    assert noted(certain, Happened(Drained()), action_id="rebalance-i-1") is None, "it was a hint then"
+    assert noted(certain, Happened(Drained()), action_id=noticed("i-1", REBALANCE).action_id) is None, (
+        "it was a hint then"
+    )
     assert interruption.settle(Cluster(), Drain("i-1", "a"), Happened(Drained()), NOW_S) is None
 
 

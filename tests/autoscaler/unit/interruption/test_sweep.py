@@ -149,14 +149,16 @@ def test_nothing_is_swept_while_something_could_not_be_looked_at() -> None:
     seen = snapshot(
         *TWO,
         surplus(),
-        ghosts=(Ghost("i-8", "n-8", "uid-8", State.TERMINATED),),
+        ghosts=(Ghost("i-7", "n-7", "uid-7", None), Ghost("i-8", "n-8", "uid-8", State.TERMINATED)),
         troubles=("half of the workers are not ready",),
     )
+    long_missing = replace(SEATED, missing=(Missing("i-7", AT_S - 3_600),))
 
-    cluster, kinds = told(SEATED, seen)
+    cluster, kinds = told(long_missing, seen)
 
     assert kinds == []
-    assert due(cluster, seen) == ()
+    buried = DeleteNode("i-8", "n-8", "uid-8")
+    assert due(cluster, seen) == (buried,), "EC2 itself says that its machine is terminated"
 
 
 def test_a_condemned_machine_that_is_not_known_any_more_is_gone_after_a_while_and_not_before() -> None:

@@ -14,6 +14,10 @@ from holdfast.autoscaler.record import (
     Launch,
     LaunchStatus,
     Missing,
+    NotReady,
+    PoolFailure,
+    PoolIdle,
+    Purpose,
     Recent,
     ScaleDown,
     ScaleUp,
@@ -23,6 +27,7 @@ from holdfast.autoscaler.record import (
     Target,
     Tombstone,
     Unavailable,
+    Unhelped,
 )
 from holdfast.cloud import Market, NoticeKind
 from holdfast.kernel import Lock
@@ -106,11 +111,17 @@ def clusters(draw: st.DrawFn) -> Cluster:
         ),
         recent=tuple(Recent(i, "default", "a", draw(EPOCHS)) for i in unique),
         missing=tuple(Missing(i, draw(EPOCHS)) for i in unique),
-        unavailable=tuple(Unavailable(f"spot/{i}/a", draw(EPOCHS), "no capacity") for i in unique),
-        spent=tuple(Spent("act", draw(EPOCHS), n) for n, _ in enumerate(unique)),
+        unavailable=tuple(
+            Unavailable(f"spot/{i}/a", draw(EPOCHS), "no capacity", draw(st.integers(1, 9))) for i in unique
+        ),
+        spent=tuple(
+            Spent("act", draw(EPOCHS), n, draw(st.sampled_from(Purpose))) for n, _ in enumerate(unique)
+        ),
         last_up_s=draw(EPOCHS),
-        failures=draw(st.integers(0, 9)),
-        back_off_until_s=draw(EPOCHS),
+        pool_failures=tuple(PoolFailure(i, draw(st.integers(0, 9)), draw(EPOCHS), "no") for i in unique),
+        pools_idle=tuple(PoolIdle(i, draw(EPOCHS)) for i in unique),
+        not_ready=tuple(NotReady(i, draw(EPOCHS)) for i in unique),
+        unhelped=tuple(Unhelped(f"shop/ReplicaSet {i}", draw(EPOCHS)) for i in unique),
         hold_reason=draw(st.text(max_size=9)),
         paused_until_s=draw(EPOCHS),
         paused_why=draw(st.text(max_size=9)),

@@ -9,7 +9,7 @@ from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.snapshot import Need, Place, Snapshot, Worker
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import Instance, Market, State
-from holdfast.cloud.launches import Launched, Refusal, Refused, Template
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template, launch_token
 from holdfast.kernel import Do, Happened, Write
 from holdfast.kernel.item import Item
 
@@ -19,7 +19,16 @@ FLOW = workflow(SETTINGS)
 
 
 def worker(instance_id: str, zone: str = "a", *, joining: bool = False, booting: bool = False) -> Worker:
-    machine = Instance(instance_id, State.RUNNING, zone, "t3.medium", Market.SPOT, 1, action_id="1-req-0")
+    machine = Instance(
+        instance_id,
+        State.RUNNING,
+        zone,
+        "t3.medium",
+        Market.SPOT,
+        1,
+        action_id="1-req-0",
+        token=launch_token("1-req-0", 1, 1),
+    )
     if booting:
         return Worker(instance=machine)
     return Worker(instance=machine, node_name=f"n-{instance_id}", ready=True, joining=joining)
@@ -134,7 +143,7 @@ def test_fail_scale_up_clears_the_fields_backs_off_and_leaves_no_machine_behind(
     assert kinds == ["failScaleUp"]
     assert item["scalingInProgress"] is False
     assert item["lastScaleEpoch"] == 0, "only what succeeded cools down"
-    assert item["backOffUntilEpoch"] == int(late_s) + SETTINGS.back_off_first_s
+    assert item["poolFailures"]["default"]["until"] == int(late_s) + SETTINGS.back_off_first_s  # type: ignore[call-overload, index]
     cluster, kinds, _ = write(cluster, booting, late_s)
     assert kinds == ["decision"]
     ends = tuple(Terminate(i, keep_console=True) for i in ("i-new-0", "i-new-1"))

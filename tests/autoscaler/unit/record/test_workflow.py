@@ -308,7 +308,10 @@ def test_every_write_drops_what_need_not_be_remembered_any_longer() -> None:
     cluster = Cluster(
         gone=(Tombstone("i-8", AT_S - 601), Tombstone("i-9", AT_S - 599)),
         skipped=(Skip("i-8", "a pod", AT_S - 1), Skip("i-9", "a pod", AT_S + 1)),
-        unavailable=(Unavailable("a", AT_S - 1, "x"), Unavailable("b", AT_S + 1, "x")),
+        unavailable=(
+            Unavailable("a", AT_S - SETTINGS.unavailable_max_s, "x"),
+            Unavailable("b", AT_S + 1, "x"),
+        ),
         spent=(Spent("a", AT_S - 3_601, 1), Spent("b", AT_S - 3_599, 1)),
     )
 

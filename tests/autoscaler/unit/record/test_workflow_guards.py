@@ -12,6 +12,8 @@ from holdfast.autoscaler.record import (
     Condemned,
     Cordon,
     Interrupted,
+    PoolFailure,
+    Purpose,
     Recent,
     Skip,
     Spent,
@@ -31,7 +33,7 @@ from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, booting, snapshot, 
 THREE = (*TWO, worker("i-3"))
 LONG_AGO = AT_S - 5_000
 IDLE = Cluster(idle_since_s=LONG_AGO)
-SPENT = (Spent("0-a", AT_S - 10, SETTINGS.launch_budget),)
+SPENT = tuple(Spent("0-a", AT_S - 10, SETTINGS.launch_budget, purpose) for purpose in Purpose)
 
 
 def planned(*workers: Worker, cluster: Cluster = IDLE, **said: Any) -> list[str]:
@@ -96,7 +98,7 @@ def test_a_scale_up_that_cannot_begin_says_why() -> None:
 
     assert kinds(told) == []
     assert cluster.hold_reason == (
-        "more workers are wanted (pods are pending): the launches of this hour are spent"
+        "more workers are wanted (pods are pending): the launches of this hour are spent (demand)"
     )
 
 
@@ -137,7 +139,7 @@ def test_the_stamps_move_while_an_action_is_open() -> None:
 
 def test_only_new_requests_replace_the_interrupted_in_an_open_scale_up() -> None:
     """What was asked for before is for others: counted twice, an interrupted machine would have none."""
-    two_left = (Spent("0-a", AT_S - 10, SETTINGS.launch_budget - 1),)
+    two_left = (Spent("0-a", AT_S - 10, SETTINGS.launch_budget - 1, Purpose.REPAIR),)
     cluster = replace(scaling_up(row(1, count=2)), spent=two_left)
     seen = snapshot(*THREE, notices=(notice("i-1"), notice("i-2")), fits_without=FULL)
 
@@ -150,9 +152,9 @@ def test_only_new_requests_replace_the_interrupted_in_an_open_scale_up() -> None
 def test_a_replacement_waits_for_the_back_off_and_for_its_template() -> None:
     seen = snapshot(*THREE, worker("i-4"), notices=(notice("i-1"),), fits_without=FULL)
 
-    _, told, _ = run(Cluster(back_off_until_s=AT_S + 1), seen)
+    _, told, _ = run(Cluster(pool_failures=(PoolFailure("default", 1, AT_S + 1),)), seen)
     assert kinds(told) == ["interrupted"]
-    _, told, _ = run(Cluster(back_off_until_s=AT_S), seen)
+    _, told, _ = run(Cluster(pool_failures=(PoolFailure("default", 1, AT_S),)), seen)
     assert kinds(told) == ["interrupted", "beginScaleUp"]
     _, told, due = run(Cluster(), replace(seen, digests={"default": "new"}))
     assert kinds(told) == ["interrupted"]
@@ -195,7 +197,7 @@ def test_what_is_remembered_is_forgotten_when_its_time_has_come() -> None:
         gone=(Tombstone("i-8", AT_S - SETTINGS.remember_s),),
         recent=(Recent("i-9", "default", "a", AT_S - SETTINGS.remember_s),),
         skipped=(Skip("i-8", "a pod", AT_S),),
-        unavailable=(Unavailable("a", AT_S, "x"),),
+        unavailable=(Unavailable("a", AT_S - SETTINGS.unavailable_max_s, "x"),),
         spent=(Spent("a", AT_S - 3_600, 1),),
     )
 

@@ -116,7 +116,7 @@ def test_the_twelve_blockers_are_each_named_with_node_pod_reason_and_what_lifts_
     assert found["n-9"].blockers[1].pod == "shop/giant"
     assert "not enough CPU" in found["n-9"].blockers[1].reason
     assert found["n-7"].blockers[1].reason == "it was tried and kept: not drained within 300 s: shop/cache-1"
-    assert "600 s" in found["n-7"].blockers[1].remedy
+    assert "10m" in found["n-7"].blockers[1].remedy
     assert found["n-10"].blockers[1].reason == "it is the last worker in zone b, and other zones have some"
     assert found["n-10"].blockers[0].reason == "10 workers are in service, and MIN_WORKERS is 10"
 
@@ -179,7 +179,7 @@ def test_floors_count_workers_that_are_in_service_and_stay() -> None:
         ),
         (
             Cluster(interrupted=(Interrupted("i-1", NoticeKind.INTERRUPTION, 9_990, 10_090),)),
-            "the cloud takes it back in 90 s (interruption)",
+            "the cloud takes it back in 1m30s (interruption)",
         ),
         (
             Cluster(interrupted=(Interrupted("i-1", NoticeKind.REBALANCE, 9_990, 0),)),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.record import Cluster, Interrupted, ScaleUp, Spent
+from holdfast.autoscaler.record import Cluster, Interrupted, PoolFailure, ScaleUp, Spent
 from holdfast.autoscaler.report.explain import Explanation, explain
 from holdfast.autoscaler.report.explain_fleet import Condition
 from holdfast.autoscaler.snapshot.build import Listings
@@ -69,7 +69,12 @@ def test_an_idle_fleet_scales_down_and_nothing_is_missing() -> None:
             {},
             ["no notice unanswered"],
         ),
-        (idle(pods=[pending()]), IDLE_LONG, {}, ["nothing pending"]),
+        (
+            idle(pods=[pending(f"web-{n}", cpu="2") for n in range(5)]),
+            IDLE_LONG,
+            {},
+            ["nothing pending"],
+        ),
         (idle(), replace(IDLE_LONG, scale_up=ScaleUp("9-a", 9_000, 1)), {}, ["no action in progress"]),
         (
             idle(pods=[pod(node=f"n-{n}", owner="") for n in (1, 2, 3)]),
@@ -90,9 +95,9 @@ def test_it_says_how_much_is_missing() -> None:
     says = {each.name: each.says for each in fleet.scales_down_only_if}
 
     assert says["little load"] == "CPU is 42 %, was 50 % at most, and must stay below 30 % (CPU_DOWN)"
-    until_now = "idle for 500 of 600 s (IDLE_DOWN_SEC) until now; the next tick counts anew"
+    until_now = "idle for 8m20s of 10m (IDLE_DOWN_SEC) until now; the next tick counts anew"
     assert says["idle long enough"] == until_now
-    assert says["cool-down after the last action"] == "300 of 600 s left"
+    assert says["cool-down after the last action"] == "5m of 10m left"
     unknown = {each.name: each.says for each in told(idle(None), IDLE_LONG).fleet.scales_down_only_if}
     assert unknown["little load"] == "the load is not known: Prometheus is silent"
 
@@ -102,8 +107,7 @@ def test_reasons_to_scale_up_and_what_is_against_it() -> None:
     record = Cluster(
         pending_since_s=9_700,
         last_up_s=9_900,
-        failures=3,
-        back_off_until_s=10_060,
+        pool_failures=(PoolFailure("default", 3, 10_060, "no image"),),
         spent=(Spent("9-a", 9_500, 30),),
     )
 
@@ -121,13 +125,18 @@ def test_reasons_to_scale_up_and_what_is_against_it() -> None:
         "maximum size": False,
         "back-off": False,
         "launches of this hour": False,
+        "repairs of this hour": True,
+        "launches for hints of this hour": True,
+        "pools in order": True,
         "somewhere to scale up": True,
     }
     says = {each.name: each.says for each in (*fleet.reasons_to_scale_up, *fleet.bars_to_scale_up)}
     assert says["pods are pending"] == (
-        "5 pods wait for room, PENDING_UP_SEC is 180, they wait for 300 s and need 2 more workers"
+        "2 pods wait for room, PENDING_UP_SEC is 180, waiting for 5m and in need of 2 more workers"
     )
-    assert says["back-off"] == "3 scale-ups in a row failed: nothing is launched for 60 s more"
+    assert says["back-off"] == (
+        "pool default: 3 scale-ups in a row failed, nothing is launched for 1m more (no image)"
+    )
     assert says["launches of this hour"] == "30 of 9 spent"
     assert fleet.decision == "hold"
 
@@ -136,7 +145,7 @@ def test_pods_that_have_room_already_or_wait_too_short_are_no_reason_yet() -> No
     roomy = idle(pods=[pending()])
     says = told(roomy, Cluster(pending_since_s=9_000)).fleet.reasons_to_scale_up[1]
     assert not says.holds
-    assert says.says.endswith("what there is or comes has room for them")
+    assert says.says == "0 pods wait for room, PENDING_UP_SEC is 180"
     full = idle(pods=[pending(f"web-{n}", cpu="2") for n in range(5)])
     assert not told(full, Cluster(pending_since_s=9_900)).fleet.reasons_to_scale_up[1].holds
     assert told(full, Cluster(pending_since_s=9_700)).fleet.decision == "scale-up"

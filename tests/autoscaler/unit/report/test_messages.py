@@ -35,6 +35,20 @@ def test_a_kind_is_found_by_its_stored_name_and_by_the_words_that_are_printed(ki
         assert kinds_called(words) == {kind.value}, words
 
 
+def test_a_hint_is_not_told_as_certain_and_what_has_gone_not_as_still_to_come() -> None:
+    said = {
+        why: told(Event(AutoscalerEvent.INTERRUPTED, 1.0, about="i-1", reason=why))
+        for why in ("interruption", "rebalance", "gone")
+    }
+
+    assert said == {
+        "interruption": "i-1 will be taken back",
+        "rebalance": "i-1 may be taken back",
+        "gone": "i-1 was taken back",
+    }
+    assert {kinds_called(words) for words in said.values()} == {frozenset({"interrupted"})}
+
+
 def test_words_that_mean_no_kind_find_none() -> None:
     assert kinds_called("condemmed") == frozenset()
 

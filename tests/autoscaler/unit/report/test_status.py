@@ -9,6 +9,7 @@ from holdfast.autoscaler.record import (
     Launch,
     LaunchStatus,
     Missing,
+    PoolFailure,
     Recent,
     ScaleDown,
     ScaleUp,
@@ -55,14 +56,16 @@ def test_what_is_wanted_and_cannot_be_begun_is_a_hold_with_the_reason() -> None:
     spent = settings(launches_per_hour_max=1, max_workers=50)
     look = listings(*THREE, pods=[pending(f"web-{n}", cpu="1900m") for n in range(9)], settings=spent)
     snapshot = replace(build(look), digests={"default": "d"})
-    waiting = Cluster(pending_since_s=1, back_off_until_s=int(NOW) + 60, failures=3)
+    waiting = Cluster(
+        pending_since_s=1, pool_failures=(PoolFailure("default", 3, int(NOW) + 60, "no image"),)
+    )
 
     found = status(waiting, snapshot, spent, NOW)
 
     assert found.decision == "hold"
     assert "backing off after failed scale-ups" in found.why
     assert [(each.in_s, each.what, each.why) for each in found.soon] == [
-        (60, "launching is tried again", "3 scale-ups in a row failed")
+        (60, "pool default is tried again", "no image")
     ]
 
 
@@ -86,7 +89,7 @@ def test_what_comes_by_itself_is_told_soonest_first() -> None:
         (500, "the pause ends"),
     ]
     assert found.mode == "paused"
-    assert found.doing == "1 with a notice, 0 of them answered"
+    assert found.doing == "1 spot interruption: 1 undecided; draining"
 
 
 def test_a_machine_that_is_over_is_no_worker_however_long_it_is_listed() -> None:
@@ -117,8 +120,8 @@ def test_everything_is_accounted_for() -> None:
     ]
     look = listings(
         *THREE,
-        node("n-over"),
-        node("n-lost"),
+        node("n-over", ready=False),
+        node("n-lost", ready=False),
         node("n-5", instance_id="i-foreign", cordon_owners=["90-old"]),
         instances=machines,
     )
@@ -132,10 +135,10 @@ def test_everything_is_accounted_for() -> None:
 
     assert (found.owned, found.foreign) == (4, 1)
     assert {(each.what, each.name): each.fate for each in found.found} == {
-        ("machine", "i-new"): "is adopted if it is needed, else ended, in 800 s at the latest",
+        ("machine", "i-new"): "is adopted if it is needed, else ended, in 13m20s at the latest",
         ("machine", "i-dying"): "is ended again and again until that is confirmed",
         ("machine", "i-stopped"): "is ended now",
         ("node", "n-over"): "is deleted",
-        ("node", "n-lost"): "is deleted if it is still missing in 100 s",
+        ("node", "n-lost"): "is deleted if it is still missing in 1m40s",
         ("cordon", "i-foreign"): "is lifted",
     }

@@ -7,11 +7,13 @@ import pytest
 
 from holdfast.autoscaler.ports import Admit, LaunchInstances, PrepareTemplate
 from holdfast.autoscaler.record import (
+    EXTENSIONS_MAX,
     Cluster,
     Condemned,
     Interrupted,
     Launch,
     LaunchStatus,
+    PoolFailure,
     Recent,
     ScaleUp,
     Tombstone,
@@ -19,6 +21,8 @@ from holdfast.autoscaler.record import (
 )
 from holdfast.autoscaler.scale_up import action as scale_up
 from holdfast.autoscaler.scale_up import launch_result
+from holdfast.autoscaler.scale_up.launch_plan import attempts_max
+from holdfast.autoscaler.scale_up.pool_failures import fails_now
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Need, Snapshot
 from holdfast.cloud import Market, NoticeKind, State
@@ -134,7 +138,7 @@ def test_no_more_is_intended_than_the_launches_of_the_hour_allow() -> None:
     assert sum(each.count for each in rows_of(spent)) == 4
 
     assert begin(Need("default", 1), cluster=spent.value, launches_per_hour_max=4) == (
-        "the launches of this hour are spent"
+        "the launches of this hour are spent (demand)"
     )
     assert spent.value.spent[0].count == 4
 
@@ -198,32 +202,34 @@ def test_what_may_be_had_elsewhere_becomes_the_next_attempt_with_a_token_of_its_
     assert (str(new.offering) == "spot/m5.large/a") == (kind is not Refusal.CAPACITY)
 
 
-@pytest.mark.parametrize("kind", [Refusal.REFUSED, Refusal.QUOTA])
-def test_what_would_be_refused_elsewhere_too_fails_and_backs_off(kind: Refusal) -> None:
-    refused = settle(scaling_up(row()), row(), Happened(Refused(kind, "no")))
+def test_what_would_be_refused_elsewhere_too_fails_and_its_pool_backs_off() -> None:
+    refused = settle(scaling_up(row()), row(), Happened(Refused(Refusal.REFUSED, "no")))
     assert refused is not None
 
     failed = written(proceed(refused.value, snapshot(*TWO)))
 
     assert kinds(failed) == ["failScaleUp"]
-    assert failed.value.back_off_until_s == AT_S + SETTINGS.back_off_first_s
+    assert failed.value.pool_failures == (
+        PoolFailure("default", 1, AT_S + SETTINGS.back_off_first_s, "refused: no"),
+    )
     assert "no" in failed.events[0].reason
 
 
-def test_a_quota_bars_its_whole_market() -> None:
+def test_a_quota_bars_its_family_of_types_in_its_market() -> None:
     refused = settle(
         scaling_up(row()), row(), Happened(Refused(Refusal.QUOTA, "MaxSpotInstanceCountExceeded"))
     )
 
     assert refused is not None
-    assert refused.value.unavailable == (Unavailable("spot", AT_S + launch_result.QUOTA_S, "quota"),)
+    assert refused.value.unavailable == (Unavailable("spot/standard", AT_S + launch_result.QUOTA_S, "quota"),)
     assert rows_of(begin(Need("default", 1), cluster=replace(refused.value, scale_up=None)))[0].market is (
         Market.ON_DEMAND
     )
 
 
 def test_attempts_come_to_an_end() -> None:
-    last = scaling_up(row(status=LaunchStatus.REFUSED, attempt=scale_up.ATTEMPTS_MAX))
+    most = attempts_max("default", snapshot(*TWO), SETTINGS)
+    last = scaling_up(row(status=LaunchStatus.REFUSED, attempt=most))
 
     assert kinds(proceed(last, snapshot(*TWO))) == ["launchAbandoned"]
 
@@ -233,13 +239,13 @@ def test_a_request_whose_answer_was_not_noted_is_repeated_however_late_that_is()
     extended = written(proceed(scaling_up(row()), snapshot(*TWO), NOW_S + 3_600))
 
     assert kinds(extended) == ["joinExtended"]
-    again = row(at_s=AT_S + 3_600, extended=True)
+    again = row(at_s=AT_S + 3_600, extended=1)
     assert proceed(extended.value, snapshot(*TWO), NOW_S + 3_600) == Do((LaunchInstances(ACTION, again),))
     assert again.token(ACTION) == row().token(ACTION)
 
 
 def test_a_request_that_is_never_answered_is_let_go_after_a_second_join_timeout() -> None:
-    abandoned = written(proceed(scaling_up(row(extended=True)), snapshot(*TWO), NOW_S + 601))
+    abandoned = written(proceed(scaling_up(row(extended=1)), snapshot(*TWO), NOW_S + 601))
 
     assert kinds(abandoned) == ["launchAbandoned"]
     assert kinds(proceed(abandoned.value, snapshot(*TWO), NOW_S + 601)) == ["failScaleUp"]
@@ -299,14 +305,17 @@ def test_a_node_that_was_ready_before_the_first_look_is_opened_however_late_that
 
     assert kinds(extended) == ["joinExtended"]
     assert proceed(extended.value, waits, NOW_S + 3_600) == Do((Admit("i-9"),))
-    again = written(proceed(extended.value, waits, NOW_S + 7_200))
-    assert [one.instance_id for one in again.value.condemned] == ["i-9"], "once: else it never ends"
+    for hours in range(2, 1 + EXTENSIONS_MAX):
+        extended = written(proceed(extended.value, waits, NOW_S + hours * 3_600))
+        assert kinds(extended) == ["joinExtended"], "it is ready, and we are late"
+    again = written(proceed(extended.value, waits, NOW_S + 9 * 3_600))
+    assert [one.instance_id for one in again.value.condemned] == ["i-9"], "a few times: else it never ends"
 
 
 def test_a_node_that_is_condemned_cannot_be_opened_by_an_admission_that_is_under_way() -> None:
     """Between the last admission and the condemnation lies more time than an admission may take."""
     seen = snapshot(*TWO, worker("i-9", joining=True))
-    cluster = scaling_up(row(1, "i-9", extended=True))
+    cluster = scaling_up(row(1, "i-9", extended=EXTENSIONS_MAX))
 
     assert proceed(cluster, seen, NOW_S + 600) == Do((Admit("i-9"),))
     assert proceed(cluster, seen, NOW_S + 601) is None
@@ -332,13 +341,17 @@ def test_a_machine_that_is_not_listed_yet_is_waited_for() -> None:
 def test_each_failure_doubles_the_wait_and_a_whole_success_ends_it() -> None:
     waits = []
     for failures in range(8):
-        cluster = replace(scaling_up(row(status=LaunchStatus.ABANDONED)), failures=failures)
-        waits.append(written(proceed(cluster, snapshot(*TWO))).value.back_off_until_s - AT_S)
+        failed = (PoolFailure("default", failures, AT_S),) if failures else ()
+        refused = row(status=LaunchStatus.ABANDONED, reason="refused: no image")
+        cluster = replace(scaling_up(refused), pool_failures=failed)
+        waits.append(written(proceed(cluster, snapshot(*TWO))).value.pool_failures[0].until_s - AT_S)
     assert waits == [60, 120, 240, 480, 960, 1_800, 1_800, 1_800]
 
-    joined = replace(scaling_up(row(1, "i-9"), joined=("i-9",)), failures=3, back_off_until_s=AT_S - 1)
+    joined = replace(
+        scaling_up(row(1, "i-9"), joined=("i-9",)), pool_failures=(PoolFailure("default", 3, AT_S - 1),)
+    )
     complete = written(proceed(joined, snapshot(*TWO, worker("i-9")))).value
-    assert (complete.failures, complete.back_off_until_s) == (0, 0)
+    assert (complete.failures, complete.pool_failures) == (0, ())
     assert (complete.last_up_s, complete.last_scale_s) == (AT_S, AT_S)
     assert complete.recent == (Recent("i-9", "default", "a", AT_S),), "listings lag: it counts all the same"
 
@@ -380,6 +393,5 @@ def test_what_is_owed_counts_until_it_is_let_go() -> None:
     assert row(1, "i-8", count=3).owed == 2
     assert row(count=3, status=LaunchStatus.REFUSED).owed == 3
     assert row(count=3, status=LaunchStatus.ABANDONED).owed == 0
-    assert not scale_up.goes_well(
-        scaling_up(row(status=LaunchStatus.ABANDONED)).scale_up or ScaleUp("a", 0, 0)
-    )
+    assert fails_now(scaling_up(row(status=LaunchStatus.ABANDONED)), "default")
+    assert not fails_now(scaling_up(row(status=LaunchStatus.ABANDONED)), "gpu")

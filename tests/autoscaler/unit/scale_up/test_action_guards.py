@@ -12,12 +12,13 @@ from holdfast.autoscaler.record import (
     Interrupted,
     Launch,
     LaunchStatus,
+    PoolFailure,
     Spent,
     Unavailable,
 )
 from holdfast.autoscaler.scale_up.launch_result import QUOTA_S
 from holdfast.autoscaler.snapshot import Need
-from holdfast.cloud import NoticeKind, State
+from holdfast.cloud import Market, NoticeKind, State
 from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import FREE, Do, Happened, Lock
 from holdfast.kernel.write import EVENTS_MAX
@@ -88,8 +89,8 @@ def test_time_is_over_after_the_join_timeout_and_not_at_it() -> None:
 
     assert isinstance(proceed(scaling_up(row()), snapshot(*TWO), last_s), Do)
     assert kinds(proceed(scaling_up(row()), snapshot(*TWO), last_s + 1)) == ["joinExtended"]
-    assert isinstance(proceed(scaling_up(row(extended=True)), snapshot(*TWO), last_s), Do)
-    assert kinds(proceed(scaling_up(row(extended=True)), snapshot(*TWO), last_s + 1)) == ["launchAbandoned"]
+    assert isinstance(proceed(scaling_up(row(extended=1)), snapshot(*TWO), last_s), Do)
+    assert kinds(proceed(scaling_up(row(extended=1)), snapshot(*TWO), last_s + 1)) == ["launchAbandoned"]
 
 
 def test_hundreds_of_requests_are_given_more_time_in_commits_that_fit() -> None:
@@ -171,7 +172,7 @@ def test_a_request_that_is_bound_to_a_zone_is_not_repeated_elsewhere() -> None:
 def test_a_request_is_let_go_when_there_is_nowhere_else() -> None:
     cluster = replace(
         scaling_up(refused()),
-        unavailable=tuple(Unavailable(market, AT_S + 60, "quota") for market in ("spot", "on-demand")),
+        unavailable=tuple(Unavailable(f"{market}/standard", AT_S + 60, "quota") for market in Market),
     )
 
     abandoned = written(proceed(cluster, snapshot(*TWO)))
@@ -182,8 +183,13 @@ def test_a_request_is_let_go_when_there_is_nowhere_else() -> None:
 
 
 def test_an_end_releases_the_lock_counts_failures_and_keeps_its_words_short() -> None:
-    rows = (row(1, status=ABANDONED, reason="x" * 400), row(2, status=ABANDONED, reason="y" * 400))
-    cluster = replace(scaling_up(*rows), lock=Lock("me", NOW_S + 99), failures=2)
+    rows = (
+        row(1, status=ABANDONED, reason="refused: " + "x" * 400),
+        row(2, status=ABANDONED, reason="y" * 400),
+    )
+    cluster = replace(
+        scaling_up(*rows), lock=Lock("me", NOW_S + 99), pool_failures=(PoolFailure("default", 2, AT_S),)
+    )
 
     failed = written(proceed(cluster, snapshot(*TWO)))
 
@@ -196,7 +202,7 @@ def test_more_than_was_asked_for_is_no_failure() -> None:
 
     ended = written(proceed(more, snapshot(*TWO, worker("i-8"), worker("i-9")))).value
 
-    assert (ended.failures, ended.back_off_until_s) == (0, 0)
+    assert ended.pool_failures == ()
 
 
 def test_the_first_replacements_are_ready_and_for_the_others_it_is_decided_anew() -> None:
@@ -256,9 +262,9 @@ def test_a_place_that_gave_all_is_not_left_alone() -> None:
     assert noted.events[0].numbers == {"launched": 2, "short": 0}
 
 
-def test_a_place_is_left_alone_once_and_what_is_over_is_dropped() -> None:
+def test_a_place_is_left_alone_once() -> None:
     before = (
-        Unavailable("spot", AT_S + 5, "older"),
+        Unavailable("spot/standard", AT_S + 5, "older"),
         Unavailable("spot/m5.large/b", AT_S + 5, "no capacity"),
         Unavailable("spot/m5.large/c", AT_S, "no capacity"),
     )
@@ -267,7 +273,7 @@ def test_a_place_is_left_alone_once_and_what_is_over_is_dropped() -> None:
     noted = settle(cluster, row(), Happened(Refused(Refusal.QUOTA, "VcpuLimitExceeded")))
 
     assert noted is not None
-    assert noted.value.unavailable == (before[1], Unavailable("spot", AT_S + QUOTA_S, "quota"))
+    assert noted.value.unavailable == (*before[1:], Unavailable("spot/standard", AT_S + QUOTA_S, "quota"))
 
 
 def test_a_long_refusal_is_kept_short() -> None:

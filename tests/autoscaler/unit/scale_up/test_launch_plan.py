@@ -15,7 +15,7 @@ from tests.autoscaler.unit.scale_up.test_action import row, scaling_up
 from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, snapshot, worker
 
 AT_S = int(NOW_S)
-NO_SPOT = Cluster(unavailable=(Unavailable("spot", AT_S + 60, "quota"),))
+NO_SPOT = Cluster(unavailable=(Unavailable("spot/standard", AT_S + 60, "quota"),))
 
 
 def asked(

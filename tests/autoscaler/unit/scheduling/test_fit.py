@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.autoscaler.scheduling.fit import Doubt, Room, doubts, refusal
+from holdfast.autoscaler.scheduling.fit import Doubt, HostPort, Room, doubts, refusal
 from holdfast.cloud.kubernetes import Pod, Taint
 from holdfast.cloud.requests import Amount, amount_of, requests_of
 from tests.workloads import pod
@@ -248,14 +248,27 @@ def test_a_host_port_is_had_once_a_node() -> None:
     here = pod(spec={"containers": [{"ports": [{"hostPort": 8080}, {"hostPort": 0}]}]})
 
     assert refusal(here, room()) == ""
-    assert refusal(here, room(ports=frozenset({8080}))) == "host port taken: 8080"
+    assert refusal(here, room(ports=frozenset({HostPort(8080, "TCP", "0.0.0.0")}))) == "host port taken: 8080"
 
 
-TERM = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
+@pytest.mark.parametrize(
+    ("wanted", "taken"),
+    [
+        ({"hostPort": 80}, True),
+        ({"hostPort": 80, "hostIP": "10.0.0.1"}, True),
+        ({"hostPort": 80, "hostIP": "10.0.0.2"}, False),
+        ({"hostPort": 80, "protocol": "UDP"}, False),
+        ({"hostPort": 81}, False),
+    ],
+)
+def test_a_host_port_is_taken_on_its_address_and_protocol(wanted: dict[str, Any], taken: bool) -> None:
+    here = pod(spec={"containers": [{"ports": [wanted]}]})
+    held = frozenset({HostPort(80, "TCP", "10.0.0.1")})
+
+    assert (refusal(here, room(ports=held)) == "host port taken: 80") == taken
+
+
 DOUBTFUL = [
-    ({"affinity": {"podAffinity": TERM}}, Doubt.POD_AFFINITY),
-    ({"affinity": {"podAntiAffinity": TERM}}, Doubt.ANTI_AFFINITY),
-    ({"topologySpreadConstraints": [{"topologyKey": "zone"}]}, Doubt.SPREAD),
     ({"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data-0"}}]}, Doubt.VOLUME),
     ({"volumes": [{"name": "data", "ephemeral": {}}]}, Doubt.VOLUME),
 ]
@@ -270,11 +283,6 @@ def test_what_is_not_considered_is_named_and_only_a_new_node_is_expected_to_take
     assert doubts(here) == (doubt,)
     assert refusal(here, room()) == f"it has {doubt}, which is not considered yet"
     assert refusal(here, room(new=True)) == ""
-
-
-def test_spread_that_may_be_broken_is_no_doubt() -> None:
-    soft = {"topologySpreadConstraints": [{"topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]}
-    assert doubts(pod(spec=soft)) == ()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.scheduling.fit import Room
+from holdfast.autoscaler.scheduling.fit import HOSTNAME, HostPort, Room
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.scheduling.pack import pack, unplaceable
 from holdfast.autoscaler.snapshot import Need
@@ -18,16 +18,20 @@ ZONE = "topology.kubernetes.io/zone"
 APART = {
     "affinity": {
         "podAntiAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "apart"}}}
+            ]
         }
     }
 }
+ALONE = {"app": "apart"}
 CLAIM = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data-0"}}]}
 SAFE = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+SAYS = " (the scheduler: 0/3 nodes are available)"
 
 
 def room(name: str = "n-1", cpu_m: int = 2_000, zone: str = "a", **said: Any) -> Room:
-    usual = {"free": Amount(cpu_m, 4 * GI, 10), "labels": {ZONE: zone}, "pool": "default"}
+    usual = {"free": Amount(cpu_m, 4 * GI, 10), "labels": {ZONE: zone, HOSTNAME: name}, "pool": "default"}
     return Room(name=name, zone=zone, **{**usual, **said})
 
 
@@ -79,7 +83,7 @@ def test_pods_that_no_new_node_could_run_are_unsatisfiable_and_ask_for_none() ->
     packed = pack([giant, *some(2)], (), (pool(),), 10)
 
     assert [need.count for need in packed.needs] == [1]
-    assert packed.unsatisfiable == ("shop/giant: not enough CPU: 5000m needed, 2000m free",)
+    assert packed.unsatisfiable == (f"shop/giant: not enough CPU: 5000m needed, 2000m free{SAYS}",)
     assert packed.promising == 2
 
 
@@ -110,13 +114,17 @@ def test_what_one_node_that_stands_would_take_is_not_unsatisfiable() -> None:
 
     assert packed.unsatisfiable == ()
     assert packed.needs == ()
-    assert packed.promising == 1
+    assert packed.promising == 0, "it waits for no new node"
 
 
 def test_without_any_pool_it_says_so() -> None:
-    assert pack(some(1), (), (), 10).unsatisfiable == ("shop/web-0: there is no pool that could scale up",)
+    assert pack(some(1), (), (), 10).unsatisfiable == (
+        f"shop/web-0: there is no pool that could scale up{SAYS}",
+    )
     unknown = Candidate("default", (), problem="EC2 gave no size for t9.huge")
-    assert pack(some(1), (), (unknown,), 10).unsatisfiable == ("shop/web-0: EC2 gave no size for t9.huge",)
+    assert pack(some(1), (), (unknown,), 10).unsatisfiable == (
+        f"shop/web-0: EC2 gave no size for t9.huge{SAYS}",
+    )
 
 
 def test_the_first_pool_that_takes_a_pod_is_asked_and_all_are_named_if_none_does() -> None:
@@ -177,14 +185,16 @@ def test_host_ports_are_had_once_a_node() -> None:
     listening = some(3, spec={"containers": [{"ports": [{"hostPort": 80}]}]})
 
     assert needs(*listening) == [("default", 3, "")]
-    assert needs(*listening, rooms=(room(), room("n-2", ports=frozenset({80})))) == [("default", 2, "")]
+    assert needs(
+        *listening, rooms=(room(), room("n-2", ports=frozenset({HostPort(80, "TCP", "0.0.0.0")})))
+    ) == [("default", 2, "")]
 
 
 def test_pods_that_want_to_be_apart_get_a_node_each_at_most() -> None:
-    assert needs(*some(3, cpu="10m", spec=APART)) == [("default", 3, "")]
-    assert needs(*some(3, cpu="10m", spec=APART), rooms=(room(new=True), room("n-2", new=True))) == [
-        ("default", 1, "")
-    ], "nodes on their way count"
+    assert needs(*some(3, cpu="10m", spec=APART, labels=ALONE)) == [("default", 3, "")]
+    assert needs(
+        *some(3, cpu="10m", spec=APART, labels=ALONE), rooms=(room(new=True), room("n-2", new=True))
+    ) == [("default", 1, "")], "nodes on their way count"
 
 
 def test_pods_with_other_doubts_share_nodes() -> None:
@@ -201,7 +211,8 @@ def test_no_second_node_is_asked_for_while_one_like_it_stands_empty(spec: dict[s
 
     assert packed.needs == ()
     assert packed.unsatisfiable == (), "it is not certain that nothing would help"
-    assert packed.promising == 3
+    assert packed.promising == 0, "they keep no idle node of this pool or another"
+    assert list(packed.in_vain) == [packed.fates[0].group.owner]
     assert packed.fates[0].why == "n-a stands empty, and the scheduler put it not even there"
 
 
@@ -293,6 +304,6 @@ def test_a_pod_that_cannot_be_considered_stays_unless_a_person_vouches_for_it(
 
 
 def test_a_vouched_pod_that_waits_is_no_reason_to_believe_in_nodes_that_did_not_take_it() -> None:
-    waiting = pending(spec=APART, annotations=SAFE)
+    waiting = pending(spec=CLAIM, annotations=SAFE)
 
     assert needs(waiting, rooms=(room(),)) == [("default", 1, "")]

@@ -7,9 +7,20 @@ from holdfast.autoscaler.scheduling.match import meets, tolerates
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.scheduling.pack import pack, unplaceable
 from holdfast.autoscaler.scheduling.pod_groups import group_pods, largest_first
+from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.cloud.kubernetes import Requirement, Taint, Toleration
 from holdfast.cloud.requests import Amount, requests_of
-from tests.autoscaler.unit.scheduling.test_pack import APART, SAFE, ZONE, needs, pool, room, some
+from tests.autoscaler.unit.scheduling.test_pack import (
+    ALONE,
+    APART,
+    CLAIM,
+    SAFE,
+    ZONE,
+    needs,
+    pool,
+    room,
+    some,
+)
 from tests.workloads import pod
 
 
@@ -34,22 +45,23 @@ def test_a_free_port_is_no_room_for_a_pod() -> None:
 
 
 def test_pods_that_stand_apart_share_no_new_node_whatever_pod_came_between() -> None:
-    first = some(1, "first", cpu="900m", spec=APART)
+    first = some(1, "first", cpu="900m", spec=APART, labels=ALONE)
     between = some(1, "between", cpu="500m")
-    second = some(1, "second", cpu="100m", spec=APART)
+    second = some(1, "second", cpu="100m", spec=APART, labels=ALONE)
 
     assert needs(*first, *between) == [("default", 1, "")]
     assert needs(*first, *second) == [("default", 2, "")]
     assert needs(*first, *between, *second) == [("default", 2, "")]
-    assert needs(*some(1, "tight", cpu="2100m", spec=APART)) == [], "apart is no room either"
+    assert needs(*some(1, "tight", cpu="2100m", spec=APART, labels=ALONE)) == [], "apart is no room either"
 
 
-def test_pods_that_a_person_vouched_for_may_share_what_stands() -> None:
-    two = [pod(f"web-{n}", node="n-9", annotations=SAFE, spec=APART) for n in range(2)]
-
+def test_a_person_may_vouch_for_what_is_not_known_and_for_nothing_else() -> None:
+    two = [pod(f"db-{n}", node="n-9", annotations=SAFE, spec=CLAIM) for n in range(2)]
     assert unplaceable(two, [room("n-1")]) == ""
-    unvouched = [pod(f"web-{n}", node="n-9", spec=APART) for n in range(2)]
-    assert unplaceable(unvouched, [room("n-1")]) != ""
+    assert unplaceable([pod("db-0", node="n-9", spec=CLAIM)], [room("n-1")]) != ""
+
+    apart = [pod(f"web-{n}", node="n-9", annotations=SAFE, spec=APART, labels=ALONE) for n in range(2)]
+    assert "pod anti-affinity" in unplaceable(apart, [room("n-1")])
 
 
 def test_the_largest_are_those_whose_share_of_either_is_large() -> None:
@@ -60,7 +72,8 @@ def test_the_largest_are_those_whose_share_of_either_is_large() -> None:
         "small": {"cpu": "300m", "memory": "2Gi"},
     }
 
-    ordered = largest_first(group_pods([pod(name, requests=wants) for name, wants in kinds.items()]))
+    pods = [pod(name, requests=wants) for name, wants in kinds.items()]
+    ordered = largest_first(group_pods(pods, Topology()))
 
     assert [group.example.metadata.name for group in ordered] == ["both", "memory", "cpu", "small"]
 
@@ -95,7 +108,7 @@ def test_the_ports_of_init_containers_count_and_ports_inside_the_pod_do_not() ->
     sidecar = {"initContainers": [{"restartPolicy": "Always", "ports": [{"hostPort": 80}]}]}
     inside = {"containers": [{"ports": [{"containerPort": 80}]}]}
 
-    assert host_ports(pod(spec=sidecar)) == {80}
+    assert {port.number for port in host_ports(pod(spec=sidecar))} == {80}
     assert host_ports(pod(spec=inside)) == frozenset()
 
 
@@ -121,9 +134,10 @@ def test_an_empty_node_that_fills_up_stops_no_scale_up_for_pods_without_a_doubt(
 def test_a_node_that_is_still_to_come_is_not_one_that_the_scheduler_left_empty() -> None:
     coming = (room("on its way", empty=True, new=True),)
 
-    assert needs(*some(2, spec=APART), rooms=coming, pools=(pool(zones="a"),)) == [("default", 1, "")]
+    two = some(2, cpu="1500m", spec=CLAIM)
+    assert needs(*two, rooms=coming, pools=(pool(zones="a"),)) == [("default", 1, "")]
     standing = (room("n-1", empty=True),)
-    assert needs(*some(2, spec=APART), rooms=standing, pools=(pool(zones="a"),)) == []
+    assert needs(*two, rooms=standing, pools=(pool(zones="a"),)) == []
 
 
 def test_a_pool_that_may_bring_too_few_says_so() -> None:

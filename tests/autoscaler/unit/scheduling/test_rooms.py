@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.autoscaler.scheduling.fit import EPHEMERAL_STORAGE, Room
+from holdfast.autoscaler.scheduling.fit import EPHEMERAL_STORAGE, HostPort, Room
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.scheduling.pack import pack, unplaceable
 from holdfast.autoscaler.scheduling.rooms import (
@@ -81,7 +81,7 @@ def test_a_node_has_left_what_nothing_that_runs_has_taken() -> None:
     room = room_of(here, pods, instance("i-1", zone="z"))
 
     assert room.free == Amount(1_500, 3 * GI, 8)
-    assert room.ports == {80}
+    assert {port.number for port in room.ports} == {80}
     assert room.labels["disk"] == "ssd"
     assert (room.zone, room.pool, room.instance_id, room.empty) == ("z", "default", "i-1", False)
     assert room_of(here, [daemon(node="n-1"), pods[2]]).empty, "what every node runs, and what is over"
@@ -153,7 +153,7 @@ def test_a_new_node_has_left_what_the_daemon_sets_do_not_take() -> None:
     room = offered(every=[everywhere, of_zone, elsewhere, listening, preferring, apart])
 
     assert (room.free.cpu_m, room.free.memory, room.free.pods) == (2_000 - 110, 3 * GI, 17 - 5)
-    assert room.ports == {80}
+    assert {port.number for port in room.ports} == {80}
 
 
 def zone_is(zone: str) -> dict[str, Any]:
@@ -175,7 +175,11 @@ def test_a_port_is_named_as_taken_only_where_it_is() -> None:
     greedy, tight = pod("web", spec={"containers": [asks]}), Amount(1_000, GI, 5)
 
     why = unplaceable(
-        [greedy], [Room(name="n-1", free=tight), Room(name="n-2", free=tight, ports=frozenset({80}))]
+        [greedy],
+        [
+            Room(name="n-1", free=tight),
+            Room(name="n-2", free=tight, ports=frozenset({HostPort(80, "TCP", "0.0.0.0")})),
+        ],
     )
 
     assert "not enough CPU (1 of 2 nodes)" in why

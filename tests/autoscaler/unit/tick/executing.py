@@ -19,6 +19,7 @@ from holdfast.cloud.kubernetes import (
     KubeNode,
     Pod,
 )
+from holdfast.cloud.launches import Termination
 from holdfast.kernel import Busy, Conflict, Happened, Invalid, Outcome, Unknown
 
 NOW_S = 10_000.0
@@ -82,10 +83,11 @@ class Cloud:
             raise Busy("throttled")
         return "NOT JOINING: the token is wrong"
 
-    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
+    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, Termination]:
         if "i-lost" in instance_ids:
             raise Unknown("the answer was lost")
-        return {instance_id: instance_id != "i-new" for instance_id in instance_ids}
+        special = {"i-new": Termination.NOT_KNOWN, "i-protected": Termination.PROTECTED}
+        return {instance_id: special.get(instance_id, Termination.ACCEPTED) for instance_id in instance_ids}
 
 
 def executor_of(

@@ -21,7 +21,7 @@ from holdfast.autoscaler.ports import (
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import DrainRules, Pool
 from holdfast.cloud.kubernetes import CORDON_OWNERS, Evicted, Eviction, KubeNode, cordon_owners
-from holdfast.cloud.launches import Launched
+from holdfast.cloud.launches import Launched, Termination
 from holdfast.kernel import Busy, Conflict, Happened, HoldfastError, Outcome, Unknown
 from tests.autoscaler.unit.scale_up.test_action import row
 from tests.autoscaler.unit.tick.executing import NOW_S, Cluster, do, drained, executor_of
@@ -59,15 +59,12 @@ def test_a_machine_whose_node_was_never_seen_is_not_looked_for() -> None:
     assert cluster.log == []
 
 
-def test_a_cordon_of_ours_that_an_operator_lifted_is_made_again_before_a_pod_is_evicted() -> None:
+def test_a_cordon_of_ours_that_an_operator_lifted_ends_the_drain() -> None:
     opened = node(annotations={CORDON_OWNERS: "act"})
     cluster = Cluster(opened, [pod("a", node="n-1")])
-    executor = executor_of(cluster)
 
-    assert drained(executor).waiting_for == "the scheduler to see the cordon"
-    assert cluster.log == ["change"]
-    assert cluster.here is not None
-    assert cluster.here.spec.unschedulable
+    assert drained(executor_of(cluster)).blocked_by == "n-1 was uncordoned by a person"
+    assert cluster.log == []
 
 
 def test_once_begun_a_budget_that_is_used_up_is_waited_for() -> None:
@@ -159,9 +156,9 @@ class Recorder:
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
 
-    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
+    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, Termination]:
         self.asked.append(("terminate", *instance_ids))
-        return dict.fromkeys(instance_ids, True)
+        return dict.fromkeys(instance_ids, Termination.ACCEPTED)
 
     def launch(self, action_id: str, launch: Launch) -> Launched:
         self.asked.append(("launch", action_id, launch))

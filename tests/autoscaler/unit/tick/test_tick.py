@@ -9,7 +9,8 @@ import pytest
 from holdfast.autoscaler.codec import CODEC, SUBJECT
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Target
-from holdfast.autoscaler.tick import TROUBLES_MAX, Autoscaler, TickResult
+from holdfast.autoscaler.result import TickResult
+from holdfast.autoscaler.tick import TROUBLES_MAX, Autoscaler
 from holdfast.cloud import Notice, NoticeKind, Offering, Prices, State
 from holdfast.cloud.kubernetes import Budget, Evicted, Eviction, KubeNode, Pod
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Lock, Unknown, Versioned, Write
@@ -145,7 +146,8 @@ def test_nothing_begins_after_its_time() -> None:
 
     result = bench.tick(for_s=0)
 
-    assert (result.outcome, bench.world.touched, bench.store.log_of_calls) == ("out of time", [], [])
+    assert (result.outcome, bench.world.touched, bench.store.log_of_calls) == ("busy", [], [])
+    assert result.why == "no time was left to begin with", "a tick that gets nothing done is no success"
 
 
 def test_a_tick_ends_inside_its_time_however_long_there_is_work() -> None:
@@ -202,7 +204,7 @@ def test_notices_are_kept_before_anything_else() -> None:
 
     bench.tick(60, NOTICE)
 
-    assert bench.store.log_of_calls[0] == "put"
+    assert bench.store.log_of_calls[:2] == ["read", "put"]
     assert [row.instance_id for row in bench.record.interrupted] == ["i-0"]
     assert bench.inbox.notices == {}, "folded in, and forgotten"
 

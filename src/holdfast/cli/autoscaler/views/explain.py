@@ -93,3 +93,5 @@ def _pods(pods: tuple[PodVerdict, ...]) -> Iterable[RenderableType]:
             yield Padding(Text("no pool could ever run it", "yellow"), (0, 0, 0, 4))
         if pod.why:
             yield Padding(Text(pod.why), (0, 0, 0, 4))
+        if pod.scheduler:
+            yield Padding(Text(f"the scheduler says: {pod.scheduler}", QUIET), (0, 0, 0, 4))

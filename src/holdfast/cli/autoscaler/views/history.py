@@ -11,7 +11,8 @@ from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.report.messages import COST, figures, reason, severity, told
 from holdfast.autoscaler.settings import Settings
 from holdfast.cli.render import QUIET, columns, dollars, facts
-from holdfast.cli.times import clock
+from holdfast.cli.times import clock, zone_of
+from holdfast.cloud.text import counted
 from holdfast.kernel import Event, Logged, Severity
 
 STYLES = {
@@ -39,7 +40,10 @@ def _now(cluster: Cluster, settings: Settings, every: Sequence[Logged]) -> Table
         doing += f"; {len(cluster.interrupted)} with a notice"
     why = cluster.scale_up.reason if cluster.scale_up else "" if cluster.scale_down else cluster.hold_reason
     return facts(
-        ("cluster", Text(f"{settings.cluster_name}, {cluster.worker_count} workers at the last look")),
+        (
+            "cluster",
+            Text(f"{settings.cluster_name}, {counted(cluster.worker_count, 'worker')} at the last look"),
+        ),
         ("doing", Text(doing)),
         ("why", Text(why) if why else None),
         ("cost", Text(_cost(every))),
@@ -58,10 +62,13 @@ def _days(shown: Sequence[Logged]) -> list[RenderableType]:
     """A table a day: dates are not repeated in every line."""
     parts: list[RenderableType] = []
     for day, of_day in groupby(shown, key=lambda logged: clock(logged.event.at_s)[:10]):
-        table = columns("TIME", "WHAT", "WHY", fold=("WHAT", "WHY"))
-        for logged in of_day:
+        rows = list(of_day)
+        table = columns(f"TIME ({zone_of(rows[0].event.at_s)})", "WHAT", "WHY", fold=("WHAT", "WHY"))
+        for logged in rows:
             event = logged.event
-            table.add_row(Text(clock(event.at_s)[11:], QUIET), Text(told(event), _style(event)), _why(event))
+            table.add_row(
+                Text(clock(event.at_s)[11:19], QUIET), Text(told(event), _style(event)), _why(event)
+            )
         parts += [Text(day, "bold"), table]
     return parts
 

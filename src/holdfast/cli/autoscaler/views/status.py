@@ -9,8 +9,10 @@ from rich.text import Text
 
 from holdfast.autoscaler.report.gauges import STATES as ORDER
 from holdfast.autoscaler.report.status import Member, Soon, Status
+from holdfast.autoscaler.report.unseen import Unseen
 from holdfast.cli.render import PIPE_COLUMNS, QUIET, STATES, columns, dollars, facts, listed
 from holdfast.cli.times import lasting
+from holdfast.cloud.text import counted
 
 ONE_BY_ONE_MAX = 14
 """More workers than these are shown by pool, zone and type."""
@@ -31,13 +33,34 @@ def screen(status: Status, width: int = PIPE_COLUMNS) -> RenderableType:
     return Group(_head(status), Text(), _body(status), Text(), workers)
 
 
+def unseen_screen(known: Unseen) -> RenderableType:
+    """What the record says while nothing else can be seen."""
+    head = Text.assemble(
+        (f" {known.cluster} ", "bold"),
+        (f" {known.mode} ", MODES[known.mode]),
+        f"  {counted(known.workers_at_last_look, 'worker')} at the last look",
+        (f"  ({known.min_workers} to {known.max_workers})", QUIET),
+    )
+    body = facts(
+        ("trouble", Text(known.unreachable, "bold red")),
+        ("doing", _doing(known)),
+        ("why", Text(known.why) if known.why else None),
+        ("soon", _soon(known.soon)),
+        ("lock", Text(_lock(known), QUIET) if known.lock_owner else None),
+    )
+    return Group(head, Text(), body)
+
+
 def _head(status: Status) -> Text:
-    coming = f" + {status.on_its_way} on the way" if status.on_its_way else ""
+    there = status.serving + status.starting + status.not_ready
+    parts = [f"{status.starting} of them starting"] if status.starting else []
+    parts += [f"{status.not_ready} not ready"] if status.not_ready else []
+    workers = ", ".join((counted(there, "worker"), *parts))
     cost = f"{dollars(status.usd_per_hour)} an hour" if status.usd_per_hour is not None else "cost not known"
     return Text.assemble(
         (f" {status.cluster} ", "bold"),
         (f" {status.mode} ", MODES[status.mode]),
-        f"  {status.serving} workers{coming}",
+        f"  {workers}",
         (f"  ({status.min_workers} to {status.max_workers})", QUIET),
         "  ",
         (cost, "bold"),
@@ -45,23 +68,31 @@ def _head(status: Status) -> Text:
 
 
 def _body(status: Status) -> Table:
-    action = status.action
-    doing = Text(status.doing)
-    if action:
-        doing.append(f"\n{action.action_id}, for {lasting(action.lasted_s)}", QUIET)
     why = Text(status.why or "-")
-    if not action:
+    if not status.action:
         why = Text.assemble((f"{status.decision}  ", DECISIONS[status.decision]), status.why)
     return facts(
-        ("doing", doing),
+        ("doing", _doing(status)),
         ("why", why),
         ("load", _load(status)),
         ("pods", _pods(status)),
         ("cost", _cost(status)),
         ("soon", _soon(status.soon)),
-        ("lock", Text(f"{status.lock_owner} is at work", QUIET) if status.lock_owner else None),
+        ("lock", Text(_lock(status), QUIET) if status.lock_owner else None),
         ("trouble", listed(status.troubles, 4, "bold red")),
+        ("to mend", listed(status.problems, 4, "red")),
     )
+
+
+def _doing(status: Status | Unseen) -> Text:
+    doing, action = Text(status.doing), status.action
+    if action:
+        doing.append(f"\n{action.action_id}, for {lasting(action.lasted_s)}", QUIET)
+    return doing
+
+
+def _lock(status: Status | Unseen) -> str:
+    return f"held by {status.lock_owner}, expires in {lasting(status.lock_left_s)}"
 
 
 def _load(status: Status) -> Text:
@@ -72,7 +103,12 @@ def _load(status: Status) -> Text:
 
 
 def _pods(status: Status) -> Text:
-    text = Text(f"{status.pending} pending that a new worker would take")
+    text = Text("none pending")
+    if status.unschedulable:
+        would = f"{status.pending} of them a new worker would take"
+        text = Text(f"{counted(status.unschedulable, 'pod')} pending, {would}")
+    for line in status.unhelped[:3]:
+        text.append(f"\nno new worker would help {line}", "yellow")
     if status.unsatisfiable:
         text.append(f"\n{len(status.unsatisfiable)} that no pool could run:", "yellow")
         for line in status.unsatisfiable[:3]:

@@ -1,14 +1,63 @@
 """The cluster's record: one item that says what is being done and what must not be forgotten."""
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Self
 
-from holdfast.cloud import Market, NoticeKind, Offering
+from holdfast.autoscaler.record.memory import (
+    Cordon,
+    Missing,
+    NotReady,
+    PoolFailure,
+    PoolIdle,
+    Purpose,
+    Recent,
+    Skip,
+    Spent,
+    Swept,
+    Tombstone,
+    Unavailable,
+    Unhelped,
+)
+from holdfast.cloud import Instance, Market, NoticeKind, Offering
+from holdfast.cloud.launches import launch_token
 from holdfast.kernel import FREE, Lock
 
+__all__ = [
+    "DECLINED",
+    "EXTENSIONS_MAX",
+    "NEVER_JOINED",
+    "OPEN",
+    "READY",
+    "SCHEMA",
+    "UNNEEDED",
+    "Cluster",
+    "Condemned",
+    "Cordon",
+    "Interrupted",
+    "Launch",
+    "LaunchStatus",
+    "Missing",
+    "NotReady",
+    "PoolFailure",
+    "PoolIdle",
+    "Purpose",
+    "Recent",
+    "ScaleDown",
+    "ScaleUp",
+    "Skip",
+    "Spent",
+    "Status",
+    "Swept",
+    "Target",
+    "Tombstone",
+    "Unavailable",
+    "Unhelped",
+]
+
 SCHEMA = 1
+EXTENSIONS_MAX = 3
+"""So often a request gets more time for nodes that are ready and that no tick has opened."""
 
 
 class Status(Enum):
@@ -96,8 +145,9 @@ class Launch:
     """When it was intended: its instances must have joined within the join timeout after that."""
     bound: bool = False
     """Only this zone helps: the pods that wait are bound to it."""
-    extended: bool = False
-    """No tick came in time to open its nodes, though they were ready: their time began anew, once."""
+    extended: int = 0
+    """So often no tick came in time to open its nodes, though they were ready: their time began anew."""
+    purpose: Purpose = Purpose.DEMAND
 
     @property
     def offering(self) -> Offering:
@@ -112,7 +162,7 @@ class Launch:
 
     def token(self, action_id: str) -> str:
         """The same for every repetition of this request, and for nothing else."""
-        return hashlib.sha256(f"{action_id}/{self.group}/{self.attempt}".encode()).hexdigest()
+        return launch_token(action_id, self.group, self.attempt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,31 +209,6 @@ class ScaleUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
-    """Tried and kept.  Not tried again for a while: a stale listing would drain it for ever."""
-
-    instance_id: str
-    reason: str
-    until_s: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tombstone:
-    """We removed it.  Remembered for longer than any listing can lag behind."""
-
-    instance_id: str
-    at_s: int
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Cordon:
-    """A cordon belongs to the action that made it."""
-
-    instance_id: str
-    action_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class Condemned:
     """Can only leave.  Outlives its action: termination is repeated until it is confirmed."""
 
@@ -191,6 +216,10 @@ class Condemned:
     action_id: str
     reason: str
     at_s: int
+    refused: int = 0
+    """So often has the cloud refused to end it; the pause between two tries is longer each time."""
+    retry_s: int = 0
+    """It is not asked again before this."""
 
     @property
     def never_joined(self) -> bool:
@@ -209,54 +238,21 @@ class Interrupted:
     at_s: int
     deadline_s: int
     replacement: str = ""
-    """The action that launches its one replacement; `READY` once that has joined; `UNNEEDED`;
-    or empty while undecided."""
+    """The action that launches its one replacement; `READY` once that has joined; `UNNEEDED`; of a hint that
+    is not followed `DECLINED`; or empty while undecided."""
     drained: bool = False
 
     @property
     def action_id(self) -> str:
-        """Under this name it owns a cordon."""
-        return f"{self.kind}-{self.instance_id}"
+        """Under this name it owns a cordon.  Hints come again and again: each has a name of its own, so that
+        the cordon of one is not lifted as a stray of another."""
+        again = f"-{self.at_s}" if self.kind is NoticeKind.REBALANCE else ""
+        return f"{self.kind}-{self.instance_id}{again}"
 
 
 UNNEEDED = "unneeded"
 READY = "ready"
-
-
-@dataclass(frozen=True, slots=True)
-class Recent:
-    """Launched by us not long ago.  A listing may lag behind and not show it yet."""
-
-    instance_id: str
-    pool: str
-    zone: str
-    at_s: int
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A node whose machine was not listed.  Once is no proof."""
-
-    instance_id: str
-    since_s: int
-
-
-@dataclass(frozen=True, slots=True)
-class Unavailable:
-    """An offering that had no capacity: left alone for a while."""
-
-    offering: str
-    until_s: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Instances asked for at one time: launches an hour are bounded, whatever becomes of them."""
-
-    action_id: str
-    at_s: int
-    count: int
+DECLINED = "declined"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,12 +273,25 @@ class Cluster:
     interrupted: tuple[Interrupted, ...] = ()
     recent: tuple[Recent, ...] = ()
     missing: tuple[Missing, ...] = ()
+    nodeless: tuple[Missing, ...] = ()
+    """Machines that have joined, and whose node is not there any more."""
+    swept: tuple[Swept, ...] = ()
+    cluster_uid: str = ""
+    """The identity of the cluster that this record is about: the uid of its namespace kube-system."""
+    refused_uid: str = ""
+    """Of the other cluster that answers at the moment, if one does."""
+    joined: tuple[str, ...] = ()
+    """Machines that took pods once: such a one is never a surplus that failed to join."""
+    joined_since_s: int = 0
+    """Machines launched after this moment have joined only if `joined` names them.  0: it names none yet."""
+    not_ready: tuple[NotReady, ...] = ()
+    unhelped: tuple[Unhelped, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
     spent: tuple[Spent, ...] = ()
     last_up_s: int = 0
-    failures: int = 0
-    """Scale-ups in a row that brought nothing."""
-    back_off_until_s: int = 0
+    pool_failures: tuple[PoolFailure, ...] = ()
+    pools_idle: tuple[PoolIdle, ...] = ()
+    """Where there are several pools: `idle_since_s` is the fleet's, and says that one of them is."""
     last_action_id: str = ""
     """Of the action that ended last: no other bears its id, however soon it begins."""
     hold_code: str = ""
@@ -312,11 +321,45 @@ class Cluster:
             return f"{first}.{int(self.last_action_id.rpartition('.')[2]) + 1}"
         return first
 
+    @property
+    def failures(self) -> int:
+        """Scale-ups in a row that came out short, in the pool where most did."""
+        return max((one.failures for one in self.pool_failures), default=0)
+
+    def failure_of(self, pool: str) -> PoolFailure | None:
+        return next((one for one in self.pool_failures if one.pool == pool), None)
+
+    def backs_off(self, pool: str, now_s: float) -> bool:
+        failed = self.failure_of(pool)
+        return failed is not None and now_s < failed.until_s
+
     def is_condemned(self, instance_id: str) -> bool:
         return any(one.instance_id == instance_id for one in self.condemned)
 
     def interruption_of(self, instance_id: str) -> Interrupted | None:
         return next((one for one in self.interrupted if one.instance_id == instance_id), None)
+
+    def names(self, instance_id: str) -> bool:
+        """Whether it is, or lately was, a machine of this cluster."""
+        up, down = self.scale_up, self.scale_down
+        return (
+            instance_id in self.joined
+            or instance_id in (up.instance_ids if up else ())
+            or instance_id in (down.having(*Status) if down else ())
+            or any(one.instance_id == instance_id for one in self.recent)
+            or self.is_condemned(instance_id)
+            or self.is_gone(instance_id)
+            or self.interruption_of(instance_id) is not None
+        )
+
+    def may_have_joined(self, machine: Instance) -> bool:
+        """Whether it took pods once, as far as is known: what is older than our memory may have."""
+        return (
+            machine.launched_s <= self.joined_since_s or not self.joined_since_s or self.has_joined(machine)
+        )
+
+    def has_joined(self, machine: Instance) -> bool:
+        return machine.instance_id in self.joined
 
     def is_gone(self, instance_id: str) -> bool:
         return any(stone.instance_id == instance_id for stone in self.gone)

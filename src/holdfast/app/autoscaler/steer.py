@@ -1,11 +1,13 @@
 """Writing into the record by hand: read, change, commit; again if another process was faster."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from holdfast.adapters.clock import SystemClock, new_id
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.ports import ClusterStore
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.restored import read_on
 from holdfast.kernel import Busy, Conflict, Done, DriverPorts, Unknown, Workflow, Write, advance
 
 TRIES_MAX = 8
@@ -24,7 +26,7 @@ def change(store: ClusterStore, wanted: Change) -> bool:
         return wanted(cluster, now_s) or Done()
 
     workflow: Workflow[Cluster, None, object] = Workflow(step, lambda *_: None)
-    ports: DriverPorts[Cluster, None, object] = DriverPorts.on(
+    on_record: DriverPorts[Cluster, None, object] = DriverPorts.on(
         store,
         SUBJECT,
         look=lambda: None,
@@ -33,6 +35,7 @@ def change(store: ClusterStore, wanted: Change) -> bool:
         new_id=new_id,
         random=lambda: 0.5,
     )
+    ports = replace(on_record, read=lambda: read_on(store, clock.now_s(), new_id)[0])
     for tries_left in reversed(range(TRIES_MAX)):
         try:
             return isinstance(advance(ports, workflow), Write)

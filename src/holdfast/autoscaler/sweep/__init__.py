@@ -7,7 +7,9 @@ Rule 2: whatever is removed is condemned first, by a write that fails if the rec
         it, cannot be mistaken for an orphan.
 Rule 3: absence is no proof.  A node is deleted when its machine is listed as terminated, or has
         been missing twice, five minutes apart; and never for its absence while the node is Ready.
-Rule 4: a few at a time, and nothing at all while something could not be looked at.
+Rule 4: a few at a time and a few an hour, and nothing at all while something could not be looked at, or
+        cannot be right; but for the node of a machine that EC2 itself calls terminated.
+Rule 5: a machine that has joined once is no surplus: see `joined`.
 """
 
 from dataclasses import replace
@@ -16,6 +18,7 @@ from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import is_leaving, size
 from holdfast.autoscaler.ports import Admit, CordonNode, DeleteNode, Effect, Terminate
 from holdfast.autoscaler.record import (
+    DECLINED,
     Cluster,
     Condemned,
     Cordon,
@@ -27,6 +30,7 @@ from holdfast.autoscaler.record import (
 from holdfast.autoscaler.scale_up.action import ADMISSION_S
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
+from holdfast.autoscaler.sweep import joined
 from holdfast.cloud import State
 from holdfast.kernel import Event, Write
 from holdfast.kernel.write import EVENTS_MAX
@@ -44,20 +48,31 @@ def claim(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
                 AutoscalerEvent.ADOPTED, now_s, about=i.instance_id, reason=f"launched by {i.action_id}"
             )
             return Write(replace(cluster, recent=(*cluster.recent, named)), (adopted,))
-        if len(cluster.condemned) >= settings.sweep_batch:
+        if len(cluster.condemned) >= settings.sweep_batch or not joined.budget_left(cluster, settings, now_s):
             continue  # a few at a time: whatever made so many look forgotten may be our mistake
-        why = "stopped" if worker.instance.state is State.STOPPED else "a surplus that no record names"
+        why = _why(cluster, worker)
         condemned = Condemned(worker.instance_id, worker.instance.action_id, why, int(now_s))
         event = Event(AutoscalerEvent.TERMINATING, now_s, about=worker.instance_id, reason=why)
-        return Write(replace(cluster, condemned=(*cluster.condemned, condemned)), (event,))
+        claimed = joined.charged(cluster, (worker.instance_id,), now_s)
+        hints = tuple(one for one in cluster.interrupted if one.instance_id != worker.instance_id)
+        swept = replace(claimed, condemned=(*cluster.condemned, condemned), interrupted=hints)
+        return Write(swept, (event,))
     return None
+
+
+def _why(cluster: Cluster, worker: Worker) -> str:
+    if worker.instance.state is State.STOPPED:
+        return "stopped"
+    lost = joined.counts_as_joined(cluster, worker) and not worker.node_name
+    return "its node is gone" if lost else "a surplus that no record names"
 
 
 def _unclaimed(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Worker]:
     up = cluster.scale_up
     named = {recent.instance_id for recent in cluster.recent} | set(up.instance_ids if up else ())
-    named |= {one.instance_id for one in cluster.condemned} | {d.instance_id for d in cluster.interrupted}
-    named |= {stone.instance_id for stone in cluster.gone}
+    named |= {one.instance_id for one in cluster.condemned} | {stone.instance_id for stone in cluster.gone}
+    # Hints come again and again.  One that is not followed is no use that a machine is put to.
+    named |= {row.instance_id for row in cluster.interrupted if row.replacement != DECLINED}
     expected = {row.token(up.action_id) for row in up.intended} if up else set()
     return [
         worker
@@ -65,16 +80,25 @@ def _unclaimed(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: 
         if worker.ours
         and worker.instance_id not in named
         and worker.instance.token not in expected
-        and _never_took_a_pod(worker)
+        and _is_of_no_use(cluster, worker, settings, now_s)
         and now_s - worker.instance.launched_s > _patience_s(cluster, worker, settings)
     ]
 
 
-def _never_took_a_pod(worker: Worker) -> bool:
-    """It never took a pod: no node, or one that still has the joining taint; or it is stopped."""
+def _is_of_no_use(cluster: Cluster, worker: Worker, settings: Settings, now_s: float) -> bool:
+    """It never took a pod: no node, or one that still has the joining taint; or it is stopped.
+
+    One that joined once, or may have, is of no use only when its node has been gone for a while.
+    """
     if worker.instance.state is State.STOPPED:
         return True
-    return worker.alive and (not worker.node_name or worker.joining)
+    if not worker.alive or worker.namesake or worker.has_pods:
+        return False
+    if worker.node_name:
+        return worker.joining and not cluster.has_joined(worker.instance)
+    if joined.counts_as_joined(cluster, worker):
+        return joined.lost_its_node(cluster, worker.instance_id, settings, now_s)
+    return True
 
 
 def _patience_s(cluster: Cluster, worker: Worker, settings: Settings) -> float:
@@ -96,7 +120,8 @@ def missing(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: flo
     """Remember since when a machine is not listed; forget those that are again, or whose node is gone."""
     unseen = {ghost.instance_id for ghost in snapshot.ghosts if ghost.state is None}
     noted = {row.instance_id for row in cluster.missing}
-    new = [] if snapshot.troubles else sorted(unseen - noted)[: settings.sweep_batch]
+    room = min(settings.sweep_batch, joined.budget_left(cluster, settings, now_s))
+    new = [] if snapshot.troubles else sorted(unseen - noted)[:room]
     back = sorted(noted - unseen)[: EVENTS_MAX - len(new)]  # each is told: what is more is forgotten next
     if not back and not new:
         return None
@@ -107,7 +132,7 @@ def missing(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: flo
     ]
     events += [Event(AutoscalerEvent.NO_LONGER_MISSING, now_s, about=i) for i in back]
     added = tuple(Missing(i, int(now_s)) for i in new)
-    return Write(replace(cluster, missing=(*rows, *added)), tuple(events))
+    return Write(replace(joined.charged(cluster, new, now_s), missing=(*rows, *added)), tuple(events))
 
 
 def lost(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Write[Cluster] | None:
@@ -117,7 +142,9 @@ def lost(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
     for one in cluster.condemned:
         worker = listed.get(one.instance_id)
         dead = worker is not None and worker.instance.state is State.TERMINATED
-        vanished = worker is None and now_s - one.at_s > settings.absent_s
+        absent = worker is None and one.instance_id not in snapshot.reporting
+        # The cloud knew it when it last refused to end it: not before it was asked again is it gone.
+        vanished = absent and now_s - max(one.at_s, one.retry_s) > settings.absent_s
         if (dead or vanished) and len(ended) < EVENTS_MAX:
             ended.append(one)
             events.append(Event(AutoscalerEvent.TERMINATED, now_s, about=one.instance_id, reason=one.reason))
@@ -137,21 +164,24 @@ def lost(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
 def effects(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Effect, ...]:
     """Kill the condemned, open adopted nodes, delete nodes whose machine is gone."""
     return (
-        *_kills(cluster, snapshot),
+        *_kills(cluster, snapshot, now_s),
         *_admissions(cluster, snapshot, settings, now_s),
         *_burials(cluster, snapshot, settings, now_s),
     )
 
 
-def _kills(cluster: Cluster, snapshot: Snapshot) -> list[Effect]:
-    """A node that is still open is closed first: an admission that comes late must not fill it again."""
+def _kills(cluster: Cluster, snapshot: Snapshot, now_s: float) -> list[Effect]:
+    """A node that is still open is closed first: an admission that comes late must not fill it again.
+
+    One that the cloud refuses to end is asked for again when its pause is over.
+    """
     workers = {worker.instance_id: worker for worker in snapshot.workers}
     due: list[Effect] = []
     for one in cluster.condemned:
         worker = workers.get(one.instance_id)
         if worker is not None and worker.alive and worker.node_name and not worker.cordoned:
             due.append(CordonNode(one.instance_id, one.action_id))
-        else:
+        elif now_s >= one.retry_s:
             due.append(Terminate(one.instance_id, keep_console=one.never_joined))
     return due
 
@@ -163,6 +193,7 @@ def _admissions(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s:
         for recent in cluster.recent
         if now_s - recent.at_s < settings.remember_s - ADMISSION_S
     }
+    named.update(cluster.joined)  # it took pods already, and has registered anew
     return [
         Admit(worker.instance_id)
         for worker in snapshot.workers
@@ -175,13 +206,15 @@ def _admissions(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s:
 
 
 def _burials(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Effect]:
-    if snapshot.troubles:
-        return []
+    """Nodes without a machine.  What EC2 itself calls terminated is gone whatever else is wrong, and another
+    machine may bear its name before long; a mere absence proves nothing while something is."""
     since_s = {row.instance_id: row.since_s for row in cluster.missing}
     gone: list[Effect] = []
     for ghost in snapshot.ghosts:
+        if ghost.ready:
+            continue  # its kubelet reports: some machine is there, whatever the listing says
         terminated = ghost.state is State.TERMINATED
-        absent = ghost.state is None and ghost.instance_id in since_s and not ghost.ready
+        absent = ghost.state is None and ghost.instance_id in since_s and not snapshot.troubles
         if terminated or (absent and now_s - since_s[ghost.instance_id] >= settings.absent_s):
             gone.append(DeleteNode(ghost.instance_id, ghost.name, ghost.uid))
     return gone[: max(settings.sweep_batch, 1) * 10]

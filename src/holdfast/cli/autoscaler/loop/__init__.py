@@ -12,12 +12,17 @@ from holdfast.adapters.logs import LOGGER, concerning
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.report.gauges import gauges
-from holdfast.autoscaler.tick import Autoscaler, TickResult
-from holdfast.cli.autoscaler.metrics import MetricsCollector
+from holdfast.autoscaler.report.unseen import in_vain
+from holdfast.autoscaler.result import TickResult
+from holdfast.autoscaler.tick import Autoscaler
+from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
+from holdfast.cloud.text import lasting
 from holdfast.kernel import HoldfastError, Logged
 
 TURN_S: Final = 20.0
 """A turn ends after this long, so that a signal to stop is heard; the next one goes on at once."""
+
+SAY_AGAIN_S: Final = 20.0
 
 log = logging.getLogger(LOGGER)
 
@@ -30,11 +35,17 @@ class Loop:
     every_s: float
     collector: MetricsCollector
     stop: threading.Event = field(default_factory=threading.Event)
+    news: threading.Event = field(default_factory=threading.Event)
+    """Set by what ends the rest between two turns: a notice that was heard, or a signal to stop."""
     turned: Callable[[TickResult], None] = lambda result: None
     _version: int | None = None
     """Up to which the log has been counted."""
     _said: tuple[str, str] = ("", "")
     """What the last turn came to: said again only when it changes."""
+    _failing_since_s: float = 0.0
+    """Since when no turn could do its work; 0: the last one did."""
+    _say_again_s: float = 0.0
+    """A trouble that lasts is said again after this long, and then half as often each time."""
 
     def run(self, turns: int = 0) -> TickResult | None:
         """Turn after turn; `turns` of them, or for ever with 0.  What the last one came to.
@@ -48,31 +59,52 @@ class Loop:
             done += 1
             if turns and done >= turns:
                 break
-            self.stop.wait(self._pause_s(result, autoscaler.clock.now_s()))
+            self.news.wait(self._pause_s(result, autoscaler.clock.now_s()))
+            self.news.clear()
             if result.outcome.failed and not self.stop.is_set():
                 autoscaler = self._made_again(autoscaler)
         return result
+
+    def end(self) -> None:
+        """After the turn that runs."""
+        self.stop.set()
+        self.news.set()
 
     def _turn(self, autoscaler: Autoscaler) -> TickResult:
         with concerning(request_id=self.owner):
             if self._version is None:
                 self._count(autoscaler)
-            until_s = autoscaler.clock.now_s() + TURN_S
-            result = autoscaler.tick(self.owner, until_s=until_s, told=self._tell)
+            began_s = autoscaler.clock.now_s()
+            result = autoscaler.tick(self.owner, until_s=began_s + TURN_S, told=self._tell)
             self._show(autoscaler, result)
-            self._say(result)
+            self._say(result, began_s, autoscaler.clock.now_s())
         self.turned(result)
         return result
 
-    def _say(self, result: TickResult) -> None:
-        level = logging.ERROR if result.outcome is TickOutcome.REFUSED or result.problems else logging.INFO
-        said = (result.outcome, result.code or result.why)
-        if level == logging.INFO and self._said == said:
-            level = logging.DEBUG
-        self._said = said
-        log.log(level, "%s", result.told)
+    def _say(self, result: TickResult, began_s: float, now_s: float) -> None:
+        if result.outcome.failed:
+            self._say_failing(result, began_s, now_s)
+        else:
+            if self._failing_since_s:
+                log.info("it works again, after %s", lasting(now_s - self._failing_since_s))
+            self._failing_since_s = 0.0
+            said = (result.outcome, result.code or result.why)
+            level = logging.DEBUG if self._said == said and not result.problems else logging.INFO
+            self._said = said
+            log.log(level, "%s", result.told)
         for problem in result.problems:
             log.error("%s", problem)
+
+    def _say_failing(self, result: TickResult, began_s: float, now_s: float) -> None:
+        """With how long it has lasted; one that lasts is not said at every turn."""
+        first = not self._failing_since_s
+        self._failing_since_s = self._failing_since_s or began_s
+        lasted_s = now_s - self._failing_since_s
+        if first or lasted_s >= self._say_again_s or result.outcome is TickOutcome.REFUSED:
+            self._say_again_s = max(SAY_AGAIN_S, 2 * lasted_s)
+            level = logging.ERROR if result.outcome is TickOutcome.REFUSED else logging.WARNING
+            log.log(level, "%s", in_vain(result.told, lasted_s))
+        self._said = ("", "")
 
     def _tell(self, step: str) -> None:
         action = next((word for word in step.split() if _is_action(word)), "")
@@ -119,13 +151,12 @@ def _is_action(word: str) -> bool:
 
 
 @contextmanager
-def told_to_stop(stop: threading.Event, said: Callable[[], None]) -> Iterator[None]:
+def told_to_stop(end: Callable[[], None]) -> Iterator[None]:
     """The first SIGTERM or SIGINT lets the turn end; a second one ends the process at once."""
 
     def hear(number: int, frame: object) -> None:
         signal.signal(number, signal.SIG_DFL)
-        stop.set()
-        said()
+        end()
 
     before: Sequence[tuple[int, object]] = [
         (n, signal.signal(n, hear)) for n in (signal.SIGTERM, signal.SIGINT)

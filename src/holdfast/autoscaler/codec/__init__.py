@@ -1,28 +1,24 @@
 """How the cluster's record is stored: one flat item, one row of this table an attribute."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from holdfast.autoscaler.codec import memory
 from holdfast.autoscaler.record import (
     SCHEMA,
     Cluster,
     Condemned,
     Cordon,
-    Interrupted,
     Launch,
     LaunchStatus,
-    Missing,
-    Recent,
     ScaleDown,
     ScaleUp,
     Skip,
-    Spent,
     Status,
     Target,
     Tombstone,
-    Unavailable,
 )
-from holdfast.cloud import Market, NoticeKind
+from holdfast.cloud import Market
 from holdfast.kernel import Lock
 from holdfast.kernel.item import Attribute, Codec, Item, Kind, Value
 
@@ -62,11 +58,19 @@ ATTRIBUTES = (
     ),
     Attribute("recentInstances", Kind.ROWS, columns=("pool", "zone", "at")),
     Attribute("missingInstances", Kind.ROWS, columns=("since",)),
+    Attribute("nodelessInstances", Kind.ROWS, columns=("since",)),
+    Attribute("sweptInstances", Kind.ROWS, columns=("at",)),
+    Attribute("clusterUid", Kind.TEXT),
+    Attribute("refusedClusterUid", Kind.TEXT),
+    Attribute("joinedInstanceIds", Kind.TEXT),
+    Attribute("joinedSinceEpoch", Kind.EPOCH),
+    Attribute("notReadyInstances", Kind.ROWS, columns=("since",)),
+    Attribute("unhelpedPods", Kind.ROWS, columns=("since",)),
     Attribute("unavailableOfferings", Kind.ROWS, columns=("until", "reason")),
     Attribute("launchesSpent", Kind.ROWS, columns=("action", "at", "count")),
     Attribute("lastScaleUpEpoch", Kind.EPOCH),
-    Attribute("failedScaleUps", Kind.COUNT),
-    Attribute("backOffUntilEpoch", Kind.EPOCH),
+    Attribute("idlePools", Kind.ROWS, columns=("since",)),
+    Attribute("poolFailures", Kind.ROWS, columns=("failures", "until")),
     Attribute("lastActionId", Kind.TEXT),
     Attribute("holdCode", Kind.TEXT),
     Attribute("holdReason", Kind.TEXT),
@@ -119,7 +123,7 @@ def encode(cluster: Cluster) -> Item:
             str(n): {"instance": stray.instance_id, "action": stray.action_id}
             for n, stray in enumerate(cluster.strays)
         }
-    item |= _memory(cluster)
+    item |= memory.encode(cluster)
     return {name: value for name, value in item.items() if value or name in ALWAYS}
 
 
@@ -141,45 +145,6 @@ ALWAYS = frozenset(
 """Written even when they are zero or empty, if their action is there; others are absent then."""
 
 
-def _memory(cluster: Cluster) -> dict[str, Value]:
-    """What outlives actions."""
-    return {
-        "condemnedInstances": {
-            c.instance_id: {"action": c.action_id, "reason": c.reason, "at": c.at_s}
-            for c in cluster.condemned
-        },
-        "interruptedInstances": {
-            d.instance_id: {
-                "kind": d.kind.value,
-                "at": d.at_s,
-                "deadline": d.deadline_s,
-                "replacement": d.replacement,
-                "drained": int(d.drained),
-            }
-            for d in cluster.interrupted
-        },
-        "recentInstances": {
-            r.instance_id: {"pool": r.pool, "zone": r.zone, "at": r.at_s} for r in cluster.recent
-        },
-        "missingInstances": {m.instance_id: {"since": m.since_s} for m in cluster.missing},
-        "unavailableOfferings": {
-            u.offering: {"until": u.until_s, "reason": u.reason} for u in cluster.unavailable
-        },
-        "launchesSpent": {
-            str(n): {"action": s.action_id, "at": s.at_s, "count": s.count}
-            for n, s in enumerate(cluster.spent)
-        },
-        "lastScaleUpEpoch": cluster.last_up_s,
-        "failedScaleUps": cluster.failures,
-        "backOffUntilEpoch": cluster.back_off_until_s,
-        "lastActionId": cluster.last_action_id,
-        "holdCode": cluster.hold_code,
-        "holdReason": cluster.hold_reason,
-        "pausedUntilEpoch": cluster.paused_until_s,
-        "pausedReason": cluster.paused_why,
-    }
-
-
 def _row(launch: Launch) -> dict[str, str | float]:
     return {
         "group": launch.group,
@@ -197,7 +162,8 @@ def _row(launch: Launch) -> dict[str, str | float]:
         "reason": launch.reason,
         "at": launch.at_s,
         "bound": int(launch.bound),
-        "extended": int(launch.extended),
+        "extended": launch.extended,
+        "for": launch.purpose.value,
     }
 
 
@@ -234,47 +200,8 @@ def decode(item: Item) -> Cluster:
             Cordon(str(row["instance"]), str(row["action"]))
             for _, row in sorted(found.get("strayCordons", {}).items(), key=lambda item: int(item[0]))
         ),
-        **_remembered(found),
+        **memory.decode(found),
     )
-
-
-def _remembered(found: Mapping[str, Any]) -> dict[str, Any]:
-    def rows(name: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
-        table: Mapping[str, Mapping[str, Any]] = found.get(name, {})
-        return table.items()
-
-    return {
-        "interrupted": tuple(
-            Interrupted(
-                i,
-                NoticeKind(row["kind"]),
-                int(row["at"]),
-                int(row["deadline"]),
-                row["replacement"],
-                bool(row["drained"]),
-            )
-            for i, row in rows("interruptedInstances")
-        ),
-        "recent": tuple(
-            Recent(i, row["pool"], row["zone"], int(row["at"])) for i, row in rows("recentInstances")
-        ),
-        "missing": tuple(Missing(i, int(row["since"])) for i, row in rows("missingInstances")),
-        "unavailable": tuple(
-            Unavailable(o, int(row["until"]), row["reason"]) for o, row in rows("unavailableOfferings")
-        ),
-        "spent": tuple(
-            Spent(row["action"], int(row["at"]), int(row["count"]))
-            for _, row in sorted(rows("launchesSpent"), key=lambda item: int(item[0]))
-        ),
-        "last_up_s": int(found.get("lastScaleUpEpoch", 0)),
-        "failures": int(found.get("failedScaleUps", 0)),
-        "back_off_until_s": int(found.get("backOffUntilEpoch", 0)),
-        "last_action_id": found.get("lastActionId", ""),
-        "hold_code": found.get("holdCode", ""),
-        "hold_reason": found.get("holdReason", ""),
-        "paused_until_s": int(found.get("pausedUntilEpoch", 0)),
-        "paused_why": found.get("pausedReason", ""),
-    }
 
 
 def _scale_up(found: Mapping[str, Any]) -> ScaleUp | None:
@@ -312,14 +239,22 @@ def _launch(row: Mapping[str, Any]) -> Launch:
         reason=row.get("reason", ""),
         at_s=int(row.get("at", 0)),
         bound=bool(row.get("bound", 0)),
-        extended=bool(row.get("extended", 0)),
+        extended=int(row.get("extended", 0)),
+        purpose=memory.purpose_of(row),
     )
 
 
 def _all_condemned(found: Mapping[str, Any], down: ScaleDown | None) -> tuple[Condemned, ...]:
     """The rows, and every target that an earlier release condemned by its status alone."""
     rows = tuple(
-        Condemned(i, row["action"], row["reason"], int(row["at"]))
+        Condemned(
+            i,
+            row["action"],
+            row["reason"],
+            int(row["at"]),
+            int(row.get("refused", 0)),
+            int(row.get("retry", 0)),
+        )
         for i, row in found.get("condemnedInstances", {}).items()
     )
     named = {one.instance_id for one in rows}

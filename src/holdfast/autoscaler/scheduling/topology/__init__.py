@@ -1,0 +1,239 @@
+"""Which pods are where, for the rules that pods make about each other.
+
+Pod affinity, anti-affinity (of the pod, and of pods that run already) and topology spread, as the scheduler
+filters by them.  Everything is counted once and then kept up: a pod that is placed changes a few numbers.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from holdfast.autoscaler.scheduling.fit import HOSTNAME, Room, unselected
+from holdfast.autoscaler.scheduling.match import untolerated
+from holdfast.autoscaler.scheduling.terms import (
+    NamespaceLabels,
+    PodRules,
+    RulesReader,
+    SpreadRule,
+    Term,
+)
+from holdfast.autoscaler.scheduling.topology.asked import Asked
+from holdfast.autoscaler.scheduling.topology.domains import DomainCounts, Labels, SpreadCounts
+from holdfast.cloud.kubernetes import FINISHED, Pod
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodClass:
+    """Pods that no rule in play tells apart."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    """Of those that some rule names."""
+    leaving: bool
+    rules: PodRules
+    is_tied: bool
+    """It matters to some rule in which domain they are, of a topology that is not the node itself."""
+
+
+class Counts(Protocol):
+    topology_key: str
+
+    def add(self, node: str, labels: Labels, count: int) -> None: ...
+
+
+class Topology:
+    """The pods of a cluster by the domains of its nodes."""
+
+    def __init__(
+        self,
+        nodes: Iterable[tuple[Room, Sequence[Pod]]] = (),
+        to_place: Iterable[Pod] = (),
+        namespaces: NamespaceLabels | None = None,
+    ) -> None:
+        """`namespaces`: their labels by name; None: they could not be listed."""
+        self._reader = RulesReader(namespaces)
+        self._rooms: dict[str, Room] = {}
+        self._classes: dict[tuple[object, ...], PodClass] = {}
+        self._on: dict[PodClass, Counter[str]] = {}
+        self._feeds: dict[PodClass, list[Counts]] = {}
+        self._terms: dict[tuple[Term, ...], tuple[DomainCounts, ...]] = {}
+        self._spreads: dict[tuple[object, ...], SpreadCounts] = {}
+        self._of_spread: dict[int, tuple[Pod, SpreadRule, frozenset[str]]] = {}
+        self._standing: dict[Term, DomainCounts] = {}
+        self._journal: list[tuple[str, PodClass | None, int]] = []
+        there = [(room, [pod for pod in pods if pod.status.phase not in FINISHED]) for room, pods in nodes]
+        all_rules = {self._reader.rules_of(pod) for _, pods in there for pod in pods}
+        all_rules |= {self._reader.rules_of(pod) for pod in to_place}
+        self._label_keys = sorted(
+            {each.key for rules in all_rules for term in rules.terms for each in term.requirements or ()}
+        )
+        self._wide = {term for rules in all_rules for term in rules.terms if term.topology_key != HOSTNAME}
+        self.is_idle = not any(rules.terms for rules in all_rules)
+        """No pod asks anything of another."""
+        if not self.is_idle:
+            for pod in to_place:
+                self.class_of(pod)
+            for room, pods in there:
+                self.add_node(room)
+                for pod in pods:
+                    self.put(room.name, self.class_of(pod), 1)
+        self._journal.clear()
+
+    def rules_of(self, pod: Pod) -> PodRules:
+        return self._reader.rules_of(pod)
+
+    def class_of(self, pod: Pod) -> PodClass:
+        own, leaving = pod.metadata.labels, pod.metadata.deletion_timestamp is not None
+        labels = tuple((key, own[key]) for key in self._label_keys if key in own)
+        rules = self._reader.rules_of(pod)
+        key = pod.metadata.namespace, labels, leaving, rules
+        if key not in self._classes:
+            namespace = pod.metadata.namespace
+            is_tied = not rules.topology_keys <= {HOSTNAME} or any(
+                term.selects(namespace, dict(labels)) for term in self._wide
+            )
+            made = PodClass(namespace, dict(labels), leaving, rules, is_tied)
+            self._classes[key] = made
+            self._on[made] = Counter()
+            self._feeds[made] = self._fed_by(made)
+        return self._classes[key]
+
+    def _fed_by(self, made: PodClass) -> list[Counts]:
+        found: list[Counts] = []
+        for term in made.rules.apart:
+            found.append(self._standing.setdefault(term, DomainCounts(term.topology_key)))
+        for terms, counts in self._terms.items():
+            if _all_select(terms, made):
+                found += counts
+        for spread in self._spreads.values():
+            _, rule, _ = self._of_spread[id(spread)]
+            if not made.leaving and rule.term.selects(made.namespace, made.labels):
+                found.append(spread)
+        return found
+
+    def asked(self, pod: Pod) -> Asked | None:
+        """What the pods around a node must be like for this pod to go there.  None: it is all the same."""
+        if self.is_idle:
+            return None
+        of_pod = self.class_of(pod)
+        rules, namespace, labels = of_pod.rules, of_pod.namespace, of_pod.labels
+        keeping_off = tuple(
+            counts for term, counts in self._standing.items() if term.selects(namespace, labels)
+        )
+        if not rules.terms and not keeping_off:
+            return None
+        return Asked(
+            keeping_off=keeping_off,
+            apart=tuple(self._counts((term,))[0] for term in rules.apart),
+            together=self._counts(rules.together) if rules.together else (),
+            is_of_its_own=_all_select(rules.together, of_pod),
+            spread=tuple(
+                (rule, self._spread(pod, rule, rules), rule.term.selects(namespace, labels))
+                for rule in rules.spread
+            ),
+        )
+
+    def _counts(self, terms: tuple[Term, ...]) -> tuple[DomainCounts, ...]:
+        """Of the pods that all of these terms select, by the key of each."""
+        if terms not in self._terms:
+            made = self._terms[terms] = tuple(DomainCounts(term.topology_key) for term in terms)
+            for of_pods, on in self._on.items():
+                if _all_select(terms, of_pods):
+                    self._feeds[of_pods] += made
+                    for counts in made:
+                        self._count(counts, on)
+        return self._terms[terms]
+
+    def _spread(self, pod: Pod, rule: SpreadRule, rules: PodRules) -> SpreadCounts:
+        spec = pod.spec
+        keys = frozenset(each.term.topology_key for each in rules.spread)
+        chosen = (tuple(sorted(spec.node_selector.items())), spec.affinity and spec.affinity.node_affinity)
+        key = (
+            rule,
+            keys,
+            chosen if rule.honors_affinity else (),
+            spec.tolerations if rule.honors_taints else (),
+        )
+        if key not in self._spreads:
+            made = self._spreads[key] = SpreadCounts(rule.term.topology_key)
+            self._of_spread[id(made)] = (pod, rule, keys)
+            for room in self._rooms.values():
+                self._enter(made, room)
+            for of_pods, on in self._on.items():
+                if not of_pods.leaving and rule.term.selects(of_pods.namespace, of_pods.labels):
+                    self._feeds[of_pods].append(made)
+                    self._count(made, on)
+        return self._spreads[key]
+
+    def _count(self, counts: Counts, on: Counter[str]) -> None:
+        for node, count in on.items():
+            if count:
+                counts.add(node, self._rooms[node].labels, count)
+
+    def _enter(self, spread: SpreadCounts, room: Room) -> None:
+        """Only nodes with every key count, and of these the ones that the pod's own choice leaves."""
+        pod, rule, keys = self._of_spread[id(spread)]
+        if not keys <= room.labels.keys():
+            return
+        if rule.honors_affinity and unselected(pod, room):
+            return
+        if rule.honors_taints and untolerated(room.taints, pod.spec.tolerations) is not None:
+            return
+        spread.add_node(room.name, room.labels)
+
+    def __contains__(self, node: str) -> bool:
+        return node in self._rooms
+
+    def add_node(self, room: Room) -> None:
+        """A node, with the pods that every node runs."""
+        if self.is_idle:
+            return
+        self._rooms[room.name] = room
+        for spread in self._spreads.values():
+            self._enter(spread, room)
+        self._journal.append((room.name, None, 1))
+        for pod in room.runs:
+            self.put(room.name, self.class_of(pod), 1)
+
+    def put(self, node: str, pods: PodClass, count: int) -> None:
+        """So many pods more on this node; fewer, if the number is negative."""
+        self._on[pods][node] += count
+        labels = self._rooms[node].labels
+        for counts in self._feeds[pods]:
+            counts.add(node, labels, count)
+        self._journal.append((node, pods, count))
+
+    def is_tied(self, pod: Pod) -> bool:
+        """Whether it matters to any rule in which zone the pod is."""
+        return not self.is_idle and self.class_of(pod).is_tied
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """What is placed and added meanwhile is taken back at the end."""
+        mark = len(self._journal)
+        try:
+            yield
+        finally:
+            self.undo(mark)
+
+    @property
+    def mark(self) -> int:
+        return len(self._journal)
+
+    def undo(self, mark: int) -> None:
+        """Back to how it was at this mark."""
+        while len(self._journal) > mark:
+            node, pods, count = self._journal.pop()
+            if pods is not None:
+                self.put(node, pods, -count)
+                self._journal.pop()
+                continue
+            room = self._rooms.pop(node)
+            for spread in self._spreads.values():
+                spread.remove_node(node, room.labels)
+
+
+def _all_select(terms: Iterable[Term], pods: PodClass) -> bool:
+    return all(term.selects(pods.namespace, pods.labels) for term in terms)
