@@ -1,38 +1,101 @@
-"""A primary gets a notice, and whatever can fail fails: never two serve, and one serves in the end."""
+"""A primary goes, and whatever can fail fails: never two serve, and one serves in the end."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
-from holdfast.failover import takeover
-from holdfast.failover.group import Group, Member
-from holdfast.failover.ports import Effect, Seen, Term
-from holdfast.failover.roles import Role
-from holdfast.kernel import Busy, Conflict, Done, DriverPorts, Event, Unknown, Wait, Workflow, Write, advance
-from holdfast.sim.agents import SimAgent, SimGroup
+import pytest
+
+from holdfast.cloud.machines import Instance, State
+from holdfast.failover.asks import Notice, Register, notice, register
+from holdfast.failover.group import Group, GroupSettings, Member, NoticeKind, Switch
+from holdfast.failover.ports import Effect, InstanceSeen, Launch, Launched, Seen, Term
+from holdfast.failover.roles import Status
+from holdfast.failover.rules.rule import Policy, Situation
+from holdfast.failover.workflow import workflow
+from holdfast.kernel import (
+    Busy,
+    Conflict,
+    Done,
+    DriverPorts,
+    Event,
+    Unknown,
+    Versioned,
+    Wait,
+    Write,
+    advance,
+)
+from holdfast.sim.failover.store import MemoryGroups
 from holdfast.sim.gate import Crash, Enumerated, Gated, Kind
-from holdfast.sim.memory import MemoryGroups
 from holdfast.testing.choices import Choose, every_run
+from holdfast.testing.legal.group import illegal_commit
+from tests.deep import DEEP
+from tests.failover.model.bench import SUBJECT
+from tests.failover.model.puppets import Puppet
 from tests.proof import prove
 
-AGENT = "agent-1"
-TERM = Term(30.0)
-TURNS_MAX = 60
+TERM = Term(10.0)
+TURNS_MAX = 120
+
+
+@dataclass
+class Story:
+    """What befalls a group of some members, whose first one serves."""
+
+    members: int = 3
+    machines: bool = False
+    settings: GroupSettings = field(default_factory=GroupSettings)
+    begin: Callable[["Run"], None] = lambda run: None
+    primary: str = "i-2"
+    epoch: int = 2
+    machines_made: int = 0
 
 
 class Run:
-    """One handover, under one schedule of faults."""
+    """One story, under one schedule of faults."""
 
-    def __init__(self, choose: Choose, faults: int, workflow: Workflow[Group, Seen, Effect]) -> None:
-        self.gate, self.workflow, self.now = Enumerated(choose, faults), workflow, 1_000.0
+    def __init__(self, choose: Choose, faults: int, story: Story) -> None:
+        self.gate, self.story, self.now = Enumerated(choose, 0), story, 1_000.0
+        self.policy = Policy(
+            term=TERM, machines=story.machines, pools=("m.a", "m.b", "m.c"), look_again_s=2.0
+        )
+        self.flow: Any = workflow(self.policy)
         self.ids = (f"commit-{n}" for n in count())
         self.store = MemoryGroups(self.now_s)
-        ids = ("i-1", "i-2", "i-3")
-        self.group = SimGroup({instance_id: SimAgent(AGENT, instance_id, self.now_s) for instance_id in ids})
-        members = tuple(Member(i, Role.PRIMARY if i == "i-1" else Role.REPLICA, ready=True) for i in ids)
-        first = Write(Group(agent_id=AGENT, epoch=1, members=members), (Event("registered", self.now),))
-        self.store.commit(AGENT, self.store.read(AGENT), first, "registered")
+        self.accidents: list[str] = []
+        self.puppets: dict[str, Puppet] = {}
+        self.cloud: dict[str, Instance] = {}
+        self.tokens: dict[str, str] = {}
+        ids = [f"i-{n}" for n in range(1, story.members + 1)]
+        members = tuple(self._member(i, Status.PRIMARY if i == "i-1" else Status.REPLICA) for i in ids)
+        group = Group(
+            client_id="acme", agent_id="db", epoch=1, served_epoch=1, members=members, created_s=1.0,
+            settings=story.settings,
+        )  # fmt: skip
+        self.commit(Write(group, (Event("created", self.now),)))
+        for instance_id in ids:
+            self._puppet(instance_id)
         self.heartbeats()
         self.heartbeats()
-        assert self.group.agents["i-1"].serving
+        assert self.puppets["i-1"].serves(self.now)
+        story.begin(self)
+        self.gate.budget = faults
+
+    def _member(self, instance_id: str, status: Status) -> Member:
+        return Member(instance_id=instance_id, status=status, instance_type="m", az="a")
+
+    def _puppet(self, instance_id: str) -> None:
+        self.puppets[instance_id] = Puppet(instance_id)
+        self.store.take_session(SUBJECT, instance_id, f"s-{instance_id}", "boot")
+        self.cloud.setdefault(instance_id, Instance(instance_id, State.RUNNING, "a", "m"))
+
+    def commit(self, asked: Any) -> None:
+        assert isinstance(asked, Write), asked
+        self.store.commit(SUBJECT, self.store.read(SUBJECT), asked, next(self.ids))
+
+    def situation(self) -> Situation:
+        return Situation(self.store.read(SUBJECT).value, self.look(), self.now, self.policy)
 
     def now_s(self) -> float:
         return self.now
@@ -41,23 +104,67 @@ class Run:
         self.now += seconds
 
     def heartbeats(self) -> None:
-        """Every agent asks for a lease, the interrupted one too: it does not know yet."""
-        agents = self.group.agents.values()
-        for agent, grant in zip(agents, self.store.renew([a.heartbeat() for a in agents], TERM), strict=True):
-            agent.hear(grant, self.now)
-        self.group.judge()
+        for puppet in list(self.puppets.values()):
+            puppet.beat(self.store, TERM, self.now)
+            self.judge()
+
+    def judge(self) -> None:
+        serving = [p.instance_id for p in self.puppets.values() if p.serves(self.now)]
+        if len(serving) > 1:
+            self.accidents.append(f"S-F3: {' and '.join(serving)} serve at once")
 
     def look(self) -> Seen:
-        return Seen(leases_left_s=self.store.leases_left_s(AGENT), interrupted=frozenset({"i-1"}))
+        look = self.store.look(SUBJECT)
+        instances = {
+            row.instance_id: InstanceSeen(
+                lease_left_s=max(0.0, row.lease_until_s - self.now), session=row.session, report=row.report,
+                silent_s=self.now - row.heartbeat_s if row.heartbeat_s else float("inf"),
+            )
+            for row in look.rows
+        }  # fmt: skip
+        cloud = tuple(self.cloud.values()) if self.story.machines else None
+        return Seen(instances=instances, cloud=cloud, launches_left=look.launches_left, ready_s=look.ready_s)
+
+    def perform(self, effect: Effect) -> Launched | None:
+        if not isinstance(effect, Launch):
+            self.cloud[effect.instance_id] = Instance(effect.instance_id, State.TERMINATED, "a", "m")
+            self.puppets[effect.instance_id].dead = True
+            if not any(p.serves(self.now) for p in self.puppets.values()):
+                self.accidents.append(f"S-F7: {effect.instance_id} is ended, and no member serves")
+            return None
+        if effect.token not in self.tokens:
+            self.tokens[effect.token] = instance_id = f"m-{len(self.tokens)}"
+            self.cloud[instance_id] = Instance(instance_id, State.RUNNING, "b", "m", token=effect.token)
+        return Launched(self.tokens[effect.token])
+
+    def arrive(self) -> None:
+        """Machines that have booted register; what the record does not want is not enabled."""
+        for token, instance_id in self.tokens.items():
+            if instance_id not in self.puppets and self.store.read(SUBJECT).value.member(instance_id):
+                ask = Register(instance_id=instance_id, invited=False, token=token)
+                asked = register(self.store.read(SUBJECT).value, ask, self.now)
+                if isinstance(asked, Write):
+                    self.commit(asked)
+                    self._puppet(instance_id)
+
+    def judged(
+        self, subject: str, found: Versioned[Group], write: Write[Group], commit_id: str
+    ) -> Versioned[Group]:
+        before = self.store.read(subject)
+        done = self.store.commit(subject, found, write, commit_id)
+        if done.version > before.version:
+            self.accidents += illegal_commit(before, done, write)
+        return done
 
     def ports(self) -> DriverPorts[Group, Seen, Effect]:
-        before_the_notice = Seen(leases_left_s=self.store.leases_left_s(AGENT))
+        gated: Gated[Group] = Gated(_Judged(self), self.gate)
+        before = self.look()
         return DriverPorts.on(
-            Gated(self.store, self.gate),
-            AGENT,
-            look=lambda: self.gate.call("look", Kind.LOOK, self.look, stale=lambda: before_the_notice),
+            gated,
+            SUBJECT,
+            look=lambda: self.gate.call("look", Kind.LOOK, self.look, stale=lambda: before),
             perform=lambda effect: self.gate.call(
-                str(effect), Kind.CHANGE, lambda: self.group.perform(effect)
+                type(effect).__name__, Kind.CHANGE, lambda: self.perform(effect)
             ),
             clock=self,
             new_id=lambda: next(self.ids),
@@ -68,33 +175,92 @@ class Run:
         for _ in range(TURNS_MAX):
             self.now += 1
             self.heartbeats()
+            self.arrive()
             try:
-                ahead = advance(self.ports(), self.workflow)
+                ahead = advance(self.ports(), self.flow)
             except (Crash, Busy, Unknown, Conflict):
                 continue
             if isinstance(ahead, Wait):
-                self.now = max(self.now, ahead.until_s)
-            if isinstance(ahead, Done) and not self.gate.stale:
-                self.heartbeats()
-                self.heartbeats()
+                self.now = max(self.now, min(ahead.until_s, self.now + 3))
+            if isinstance(ahead, Wait | Done) and not self.gate.stale and self.settled():
                 return
-        raise AssertionError("it never ends\n" + self.gate.story())
+        raise AssertionError(f"it never ends: {self.store.read(SUBJECT).value}\n" + self.gate.story())
+
+    def settled(self) -> bool:
+        group = self.store.read(SUBJECT).value
+        puppet = self.puppets.get(group.primary or "")
+        if group.primary == "i-1" or puppet is None or not puppet.serves(self.now):
+            return False
+        leaves = self.story.machines and group.settings.auto_terminate
+        return not leaves or group.member("i-1") is None
 
 
-def test_never_two_serve_and_one_serves_in_the_end_whatever_dies() -> None:
-    schedules = 0
+class _Judged:
+    """The store of a run, whose commits are judged."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.read, self.commit = run.store.read, run.judged
+        self.commit_id_at, self.events = run.store.commit_id_at, run.store.events
+
+
+def noticed(run: Run) -> None:
+    ask = Notice("i-1", NoticeKind.TERMINATION, run.now + 120)
+    run.commit(notice(run.situation(), ask))
+    run.puppets["i-1"].deaf = True
+
+
+def second_fails(run: Run) -> None:
+    noticed(run)
+    run.puppets["i-2"].fails = True
+
+
+def switched(run: Run, wanted: str = "i-3") -> None:
+    switch = Switch(wanted, "ada", run.now - 1, run.now + 900)
+    group = run.store.read(SUBJECT).value.put(switch=switch)
+    run.commit(Write(group, (Event("switchAsked", run.now),)))
+
+
+def switched_to_second(run: Run) -> None:
+    switched(run, "i-2")
+
+
+STORIES = {
+    "takeover": Story(begin=noticed),
+    "failed promotion": Story(begin=second_fails, primary="i-3", epoch=3),
+    "switch": Story(begin=switched, primary="i-3"),
+    "launch": Story(
+        members=1, machines=True, begin=noticed, primary="m-0", machines_made=1,
+        settings=GroupSettings(standbys=0, auto_terminate=False),
+    ),
+    "departure": Story(
+        members=2, machines=True, begin=switched_to_second,
+        settings=GroupSettings(standbys=0, terminate_wait_s=3),
+    ),
+}  # fmt: skip
+QUICK = {"takeover": 2, "failed promotion": 1, "switch": 2, "launch": 1, "departure": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "faults"),
+    [
+        *QUICK.items(),
+        *(pytest.param(name, 3, marks=DEEP) for name in STORIES),
+    ],
+)
+def test_never_two_serve_and_one_serves_in_the_end_whatever_dies(name: str, faults: int) -> None:
+    story, schedules = STORIES[name], 0
     for choose in every_run():
-        run = Run(choose, 3, takeover.workflow(takeover.Policy()))
+        run = Run(choose, faults, story)
         run.to_the_end()
         schedules += 1
 
-        group = run.store.read(AGENT).value
-        assert not run.group.accidents, run.gate.story()
-        assert group.primary == "i-2", run.gate.story()
-        assert group.epoch == 2, "one revocation, however often it was tried\n" + run.gate.story()
-        assert run.group.agents["i-2"].serving, run.gate.story()
-        kinds = [e.event.kind for e in run.store.events(AGENT)]
-        assert [kind for kind in kinds if kind in ("revoked", "promoted")] == ["revoked", "promoted"]
+        group = run.store.read(SUBJECT).value
+        assert not run.accidents, f"{run.accidents}\n{run.gate.story()}"
+        assert group.primary == story.primary, run.gate.story()
+        assert group.epoch == story.epoch, "as many revocations as needed, however often they were tried"
+        kinds = [e.event.kind for e in run.store.events(SUBJECT)]
+        assert kinds.count("promoted") == 1, run.gate.story()
+        assert len(run.tokens) == story.machines_made, "one machine for each token that had success"
 
-    assert schedules >= 5_000
-    prove("crash", "takeover", schedules=schedules, faults=3)
+    prove("crash", name, schedules=schedules, faults=faults)

@@ -1,7 +1,7 @@
 """One SQLite file, shared by several processes: the embedded default of every store.
 
 Here belong the file, its transactions and flat items.  What a record means is its codec's business, which is
-handed in.  `groups` and `caps` implement ports of parts, and are imported where they are needed.
+handed in.  `caps` implements a port of a part, and is imported where it is needed.
 """
 
 from holdfast.adapters.sql.sqlite.database import Database

@@ -33,9 +33,10 @@ class Database:
         """
         self.path = path
         self._lock = threading.Lock()
-        self._db = sqlite3.connect(
-            path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
-        )
+        with _translate_errors(path):
+            self._db = sqlite3.connect(
+                path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+            )
         self._db.create_function("now_s", 0, now_s)
         try:
             self._open(give_up_s=time.monotonic() + BUSY_TIMEOUT_S)
@@ -137,6 +138,10 @@ class Database:
         if ours is not None and ours[0] == commit_id:
             return False
         raise Conflict(f"{collection} {subject}: version {stored} is stored, not {expected}")
+
+    def is_told(self, db: sqlite3.Connection, collection: str, subject: str, version: int) -> bool:
+        """Whether the log holds that version already, inside a transaction."""
+        return db.execute(COMMIT_ID_AT, (collection, subject, version)).fetchone() is not None
 
     def last_told(self, db: sqlite3.Connection, collection: str, subject: str) -> int:
         """The newest version in the log: where a record that was lost goes on."""

@@ -2,12 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from holdfast.adapters.sql.sqlite.database import Database
 from holdfast.kernel import Conflict, Corrupt, Logged, Versioned, Write
-from holdfast.kernel.item import Codec, load_version
+from holdfast.kernel.item import Codec, Item, load_version
 
 Record = TypeVar("Record")
 
@@ -18,21 +18,31 @@ AS_TEXT = json.JSONEncoder(allow_nan=False).encode
 class SqliteItems(Generic[Record]):
     """A repository of one codec's records, in one collection."""
 
-    def __init__(self, database: Database, collection: str, codec: Codec[Record]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        collection: str,
+        codec: Codec[Record],
+        *,
+        beside: Callable[[str, Write[Record]], Item] = lambda subject, write: {},
+    ) -> None:
+        """`beside` gives attributes that people read in the item and no decision needs."""
         self.database, self.collection, self._codec = database, collection, codec
+        self._beside = beside
+        self._behind: set[str] = set()
+        """Records that were found behind their log, as one is that was restored to an earlier point."""
 
     def read(self, subject: str) -> Versioned[Record]:
         with self.database.transaction("DEFERRED") as db:
             stored, commit_id, body = self._find(db, subject)
-            version = self.database.last_told(db, self.collection, subject) if stored is None else stored
+            asks = stored is None or subject in self._behind
+            last = self.database.last_told(db, self.collection, subject) if asks else 0
         where = {"table": self._where, "key": subject}
         value = self._codec.load(body, **where)
-        return Versioned(
-            value,
-            load_version({"version": version}, **where),
-            commit_id,
-            self._guarded_attributes(stored, body),
-        )
+        version = load_version({"version": last if stored is None else stored}, **where)
+        restored_from = version if last > version else None
+        guarded = self._guarded_attributes(stored, body)
+        return Versioned(value, max(version, last), commit_id, guarded, restored_from)
 
     def commit(
         self, subject: str, found: Versioned[Record], write: Write[Record], commit_id: str
@@ -41,7 +51,9 @@ class SqliteItems(Generic[Record]):
         known = self._codec.encode(write.value)
         with self.database.transaction() as db:
             stored, _, body = self._find(db, subject)
-            now = self.database.last_told(db, self.collection, subject) if stored is None else stored
+            now = stored
+            if now is None or found.restored_from == now:
+                now = self.database.last_told(db, self.collection, subject)
             if self.database.check_version(
                 db, self.collection, subject, stored=now, expected=found.version, commit_id=commit_id
             ):
@@ -52,7 +64,12 @@ class SqliteItems(Generic[Record]):
                     raise Conflict(
                         f"{self.collection} {subject}: changed by something that knows no versions"
                     )
-                self._put(db, subject, version, commit_id, {**self._foreign(body), **known})
+                if self.database.is_told(db, self.collection, subject, version):
+                    # Record and log are always written together: the record alone was put back.
+                    self._behind.add(subject)
+                    raise Conflict(f"{self.collection} {subject}: version {version} is told already")
+                item = {**self._foreign(body), **self._beside(subject, write), **known}
+                self._put(db, subject, version, commit_id, item)
                 self.database.tell(db, self.collection, subject, version, commit_id, write)
         return Versioned(write.value, version, commit_id, self._guarded_attributes(version, known))
 

@@ -1,0 +1,1 @@
+"""MariaDB and MySQL as a database of failover, by PyMySQL."""

@@ -1,0 +1,1 @@
+"""PostgreSQL as a database of failover, by psycopg 3."""

@@ -1,0 +1,1 @@
+"""The schema of SQLite: files `0001_what_it_brings.sql`, applied once each, by their numbers."""

@@ -1,0 +1,1 @@
+"""The server's figures: what it did, what is so in the database, and how Prometheus gets both."""

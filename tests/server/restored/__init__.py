@@ -1,0 +1,1 @@
+"""What a server remembers of a database beside it."""

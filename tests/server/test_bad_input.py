@@ -1,0 +1,196 @@
+"""Whatever is sent, the answer is a documented refusal that says what is wrong; nothing changes or leaks."""
+
+import json
+from typing import Any
+
+import pytest
+
+from holdfast.failover.api import operations as ops
+from holdfast.failover.api.openapi import refusals
+from holdfast.failover.api.operations import OPERATIONS, Operation
+from tests.server.running import Answer, Running
+from tests.server.tenancy import Tenant, tenant
+
+BODIED = [operation for operation in OPERATIONS if operation.body is not None]
+FINE: dict[str, Any] = {
+    "register": {"agent_id": "db", "instance_id": "shop-db-1", "session": "s-1", "boot_id": "b-1"},
+    "heartbeat": {"instance_id": "shop-db-1", "session": "s-1", "epoch": 0},
+    "rebalance_notice": {"instance_id": "shop-db-1", "session": "s-1"},
+    "termination_notice": {"instance_id": "shop-db-1", "session": "s-1"},
+    "new_client": {"client_id": "new"},
+    "new_agent": {"agent_id": "new"},
+    "pause": {"for_s": 60, "why": "test"},
+    "gone": {"why": "test"},
+    "revive": {"why": "test"},
+}
+
+
+@pytest.fixture(scope="module")
+def shop(server: Running) -> Tenant:
+    return tenant(server, "shop", "db")
+
+
+def token_for(server: Running, shop: Tenant, operation: Operation) -> str:
+    from holdfast.failover.tenants import TokenKind
+
+    match operation.caller:
+        case ops.Caller.ADMIN:
+            return server.token(TokenKind.ADMIN)
+        case ops.Caller.OPERATOR:
+            return shop.token
+        case _:
+            return shop.instances["db"].token
+
+
+def send(server: Running, shop: Tenant, operation: Operation, raw: bytes) -> Answer:
+    path = operation.path.format(
+        agent_id="db", instance_id="shop-db-1", replica_id="shop-db-1", token_id="none"
+    )
+    return server.raw(operation.method, path, token=token_for(server, shop, operation), body=raw)
+
+
+def check(operation: Operation, answer: Answer, *codes: str) -> None:
+    assert answer.code in codes, (operation.name, answer)
+    assert answer.code in {str(code) for code in refusals(operation)}, f"{operation.name}: {answer.code}"
+    assert answer.error
+    assert "Traceback" not in answer.error
+    assert "sqlite" not in answer.error.lower()
+
+
+@pytest.mark.parametrize("operation", BODIED, ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "raw",
+    [b"{", b"[]", b'"text"', b"null", b"\xff\xfe", b'{"a": 1e999}', b"{" * 2_000, b'{"unknown_field": 1}'],
+    ids=["cut", "list", "text", "null", "no-utf8", "infinite", "deep", "unknown"],
+)
+def test_bodies_that_make_no_sense_are_refused(
+    server: Running, shop: Tenant, operation: Operation, raw: bytes
+) -> None:
+    check(operation, send(server, shop, operation, raw), "INVALID_REQUEST")
+
+
+@pytest.mark.parametrize("operation", BODIED, ids=lambda op: op.name)
+def test_an_unknown_field_is_named(server: Running, shop: Tenant, operation: Operation) -> None:
+    body = {**FINE.get(operation.name, {}), "auto_swich": True}
+    answer = send(server, shop, operation, json.dumps(body).encode())
+    check(operation, answer, "INVALID_REQUEST")
+    assert "auto_swich" in str(answer.error)
+
+
+@pytest.mark.parametrize("operation", BODIED, ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "wrong", [None, [], {}, "text", -1, 1.5, True, "x" * 70, "a b", "ä", "\u0000", "a/b"]
+)
+def test_every_field_refuses_values_of_another_kind(
+    server: Running, shop: Tenant, operation: Operation, wrong: Any
+) -> None:
+    """A value that happens to fit a field is let through; nothing else is."""
+    fine = FINE.get(operation.name, {})
+    for name in fine:
+        body = {**fine, name: wrong}
+        answer = send(server, shop, operation, json.dumps(body).encode())
+        if answer.http_status != 200:
+            assert answer.code in {str(code) for code in refusals(operation)}, (name, answer)
+            assert "Traceback" not in str(answer.error)
+
+
+@pytest.mark.parametrize("operation", BODIED, ids=lambda op: op.name)
+def test_an_id_ends_where_its_line_ends(server: Running, shop: Tenant, operation: Operation) -> None:
+    """Databases and file names disagree on what follows, so nothing may."""
+    fine = FINE.get(operation.name, {})
+    for name in (name for name in fine if name.endswith("_id") or name == "session"):
+        body = {**fine, name: f"{fine[name]}\n"}
+        check(operation, send(server, shop, operation, json.dumps(body).encode()), "INVALID_REQUEST")
+
+
+def test_an_empty_request_id_is_no_id(server: Running, shop: Tenant) -> None:
+    answer = server.raw(
+        "POST", "/api/agents/db/resume", token=shop.token, body=b"{}", headers={"X-Request-ID": ""}
+    )
+    assert answer.code == "INVALID_REQUEST"
+    assert "X-Request-ID" in str(answer.error)
+
+
+@pytest.mark.parametrize("operation", BODIED, ids=lambda op: op.name)
+def test_a_body_beyond_the_limit_is_refused_before_it_is_read_whole(
+    server: Running, shop: Tenant, operation: Operation
+) -> None:
+    raw = json.dumps({"why": "x" * (operation.body_max + 1)}).encode()
+    check(operation, send(server, shop, operation, raw), "PAYLOAD_TOO_LARGE")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/agents/a%20b",
+        "/api/agents/" + "x" * 65,
+        "/api/agents/%00",
+        "/api/agents/..%2f..%2fetc",
+        "/api/agents/db'%20OR%201=1",
+        "/api/instances/%c3%a4",
+        "/nowhere",
+        "/api",
+        "/api/agents/db/nowhere",
+    ],
+)
+def test_paths_that_cannot_be_are_not_found(server: Running, shop: Tenant, path: str) -> None:
+    answer = server.raw("GET", path, token=shop.token)
+    assert (answer.http_status, answer.code) == (404, "NOT_FOUND")
+
+
+def test_a_method_that_a_path_does_not_have_is_named(server: Running, shop: Tenant) -> None:
+    answer = server.raw("DELETE", "/api/agents/db", token=shop.token)
+    assert (answer.http_status, answer.code) == (405, "METHOD_NOT_ALLOWED")
+    assert "GET" in str(answer.error)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [("after=x", "after"), ("after=-1", "after"), ("limit=1e3", "limit"), ("mistake=1", "mistake")],
+)
+def test_a_wrong_query_is_named(server: Running, shop: Tenant, query: str, names: str) -> None:
+    answer = server.raw("GET", f"/api/agents/db/history?{query}", token=shop.token)
+    assert answer.code == "INVALID_REQUEST"
+    assert names in str(answer.error)
+
+
+def test_a_request_id_of_another_shape_is_refused(server: Running, shop: Tenant) -> None:
+    answer = server.call(ops.RESUME, shop.token, {}, request_id="a b", agent_id="db")
+    assert answer.code == "INVALID_REQUEST"
+    assert "X-Request-ID" in str(answer.error)
+
+
+def test_both_modes_at_once_are_refused_and_nothing_changes(server: Running, shop: Tenant) -> None:
+    before = server.call(ops.AGENT, shop.token, agent_id="db").data["settings"]
+    both = {"auto_switch_enabled": True, "manual_replica_enabled": True}
+    answer = server.call(ops.SETTINGS, shop.token, both, agent_id="db")
+    assert (answer.http_status, answer.code) == (422, "INVALID_CONFIGURATION")
+    assert "mutually exclusive" in str(answer.error)
+    assert server.call(ops.AGENT, shop.token, agent_id="db").data["settings"] == before
+    assert server.call(ops.NEW_AGENT, shop.token, {"agent_id": "both", "settings": both}).code == answer.code
+    assert server.call(ops.AGENT, shop.token, agent_id="both").code == "NOT_FOUND"
+
+
+def test_a_group_that_is_there_is_not_made_twice(server: Running, shop: Tenant) -> None:
+    answer = server.call(ops.NEW_AGENT, shop.token, {"agent_id": "db"})
+    assert answer.code == "INVALID_STATE"
+
+
+def test_a_stale_session_is_told_to_register_again(server: Running, shop: Tenant) -> None:
+    mine = shop.instances["db"]
+    body = {"instance_id": mine.instance_id, "session": "another", "epoch": 0}
+    assert server.call(ops.HEARTBEAT, mine.token, body, agent_id="db").code == "STALE_SESSION"
+
+
+def test_a_switch_without_a_standby_says_why(server: Running, shop: Tenant) -> None:
+    answer = server.call(ops.SWITCH, shop.token, {}, agent_id="db")
+    assert answer.code in ("PROMOTION_FAILED", "INVALID_STATE")
+    assert answer.error
+
+
+def test_a_client_that_asks_too_often_is_told_how_long_to_wait(server: Running) -> None:
+    slow = server.client("slow", requests_per_second_max=1)
+    answers = [server.call(ops.AGENTS, slow) for _ in range(8)]
+    limited = [answer for answer in answers if answer.code == "RATE_LIMITED"]
+    assert limited
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in limited)
