@@ -1,13 +1,16 @@
 """The formula, its cap, and what is said when shards are left unread."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.kernel import Do, Done, Wait, Write
+from holdfast.kernel import Do, Invalid, Wait, Write
 from holdfast.leases import agreement
-from holdfast.leases.cap import Cap, View
-from holdfast.leases.ports import Apply, Seen
+from holdfast.leases.cap import Cap, View, decode, encode, refuse_reserved
+from holdfast.leases.ports import Seen
+from holdfast.leases.rows import WorkerRow
 
 
 @pytest.mark.parametrize(
@@ -31,17 +34,60 @@ def test_a_view_without_workers_is_refused() -> None:
         View(30, 0)
 
 
-def seen(view: View | None, applied: int = 0) -> Seen:
-    return Seen(worker_id="worker-1", view=view, applied=applied)
+def row(key: str, view: View, agreement: int = 1, **given: Any) -> WorkerRow:
+    force = given.pop("max_leases_per_worker", view.max_leases_per_worker)
+    return WorkerRow(
+        key=key, view=view, max_leases_per_worker=force, agreement=agreement, incarnation="i", **given
+    )
 
 
-def test_the_first_worker_writes_and_the_others_follow() -> None:
-    first = agreement.step(Cap(), seen(View(30, 3)), 0.0)
-    assert isinstance(first, Write)
-    assert first.value.max_leases_per_worker == 10
+AGREED = Cap(View(30, 3), agreement=1)
 
-    assert agreement.step(first.value, seen(View(30, 3)), 2.0) == Do((Apply("worker-1", View(30, 3)),))
-    assert agreement.step(first.value, seen(View(30, 3), applied=10), 4.0) == Done()
+
+@pytest.mark.parametrize(
+    ("vote", "others", "then"),
+    [
+        (View(30, 3), [View(30, 3), View(30, 3)], None),
+        (View(60, 3), [View(30, 3), View(30, 3)], View(60, 3)),
+        (View(30, 4), [View(30, 3), View(30, 4)], None),
+        (View(30, 4), [View(30, 4), View(30, 4)], View(30, 4)),
+        (View(30, 2), [View(30, 3)], View(30, 2)),
+        (View(30, 3), [View(60, 3)], None),
+        (View(29, 3), [View(30, 3)], None),
+        (View(29, 3), [View(29, 3)], View(29, 3)),
+        (View(300, 3, 100), [View(300, 3)], View(300, 3, 100)),
+    ],
+    ids=str,
+)
+def test_a_cap_rises_for_ones_own_vote_and_falls_when_all_living_have_seen_why(
+    vote: View, others: list[View], then: View | None
+) -> None:
+    living = tuple(row(f"w-{n}", view) for n, view in enumerate(others))
+
+    assert agreement.next_view(AGREED, vote, living) == then
+
+
+def test_a_vote_that_is_older_than_the_agreement_lets_nothing_fall() -> None:
+    behind = (row("w-1", View(30, 4), agreement=0),)
+
+    assert agreement.next_view(AGREED, View(30, 4), behind) is None
+    assert agreement.next_view(AGREED, View(30, 4), (), steady=False) is None
+
+
+def seen(vote: View | None, **given: Any) -> Seen:
+    return Seen(key="worker-1", incarnation="i", vote=vote, **given)
+
+
+def test_the_vote_stands_in_the_row_before_it_raises_the_cap() -> None:
+    first = agreement.step(AGREED, seen(View(60, 3), row=row("worker-1", View(30, 3))), 0.0)
+    assert isinstance(first, Do)
+    assert first.effects[0].row.view == View(60, 3)
+
+    then = agreement.step(
+        AGREED, seen(View(60, 3), row=row("worker-1", View(60, 3), max_leases_per_worker=10)), 0.0
+    )
+    assert isinstance(then, Write)
+    assert then.value == Cap(View(60, 3), agreement=2)
 
 
 def test_counts_that_cannot_be_had_change_nothing() -> None:
@@ -49,8 +95,29 @@ def test_counts_that_cannot_be_had_change_nothing() -> None:
 
 
 def test_a_cap_that_leaves_shards_unread_is_said_with_the_workers_needed() -> None:
-    written = agreement.step(Cap(View(30, 3)), seen(View(400, 2)), 0.0)
+    view = View(400, 2)
+    own = row("worker-1", view, max_leases_per_worker=10)
+
+    written = agreement.step(AGREED, seen(view, row=own), 0.0)
 
     assert isinstance(written, Write)
     alarm = written.events[1]
     assert (alarm.kind, alarm.numbers["unread"], alarm.numbers["workers_needed"]) == ("shardsUnread", 240, 5)
+    assert written.value.unread == 240
+
+
+def test_a_stored_number_that_does_not_follow_from_its_counts_is_recomputed_and_told() -> None:
+    damaged = decode({"max_leases_per_worker": 99, "shard_count": 30, "worker_count": 3})
+    assert damaged.stored == 99
+
+    written = agreement.step(damaged, seen(View(30, 3), row=row("worker-1", View(30, 3), 0)), 0.0)
+
+    assert isinstance(written, Write)
+    assert [str(event.kind) for event in written.events] == ["capRecomputed"]
+    assert encode(written.value)["max_leases_per_worker"] == 10
+
+
+@pytest.mark.parametrize("worker_id", ["my-app_coordinator", "another_coordinator", "", " "])
+def test_an_id_that_would_hide_an_agreed_record_is_refused(worker_id: str) -> None:
+    with pytest.raises(Invalid, match="worker_id"):
+        refuse_reserved(worker_id)

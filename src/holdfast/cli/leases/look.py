@@ -1,0 +1,66 @@
+"""What the commands that only look have in common: record, rows and counts, none of them changed."""
+
+import os
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from holdfast.kernel import Busy, Invalid
+
+if TYPE_CHECKING:
+    from holdfast.app.leases import OpenStore
+    from holdfast.leases.report import Status
+    from holdfast.leases.rows import Rows, WorkerRow
+    from holdfast.leases.settings import Settings
+
+EVENTS_SPAN = 5
+"""Versions that are read for why it last changed."""
+
+
+class Lookout:
+    """Looks again and again, and remembers whose beat moved."""
+
+    def __init__(self, settings: "Settings", opened: "OpenStore") -> None:
+        from holdfast.app.leases import worker_ports
+
+        self.settings, self.store = settings, opened.store
+        self.ports = worker_ports(settings, opened.store, os.environ)
+        self._before: Rows | None = None
+        self._moved: set[str] = set()
+
+    def look(self) -> "Status":
+        """One look.  What cannot be counted is told beside what can be read."""
+        from holdfast.leases.cap import coordinator
+        from holdfast.leases.report import status
+        from holdfast.leases.worker.counting import count
+
+        subject = coordinator(self.settings.app_name)
+        found = self.store.read(subject)
+        rows = self.store.rows()
+        counted = None
+        problems: tuple[str, ...] = ()
+        try:
+            counted = count(self.ports)
+        except (Busy, Invalid) as error:
+            problems = (str(error),)
+        return status(
+            found,
+            rows,
+            self.settings,
+            counted=counted,
+            problems=problems,
+            events=self.store.events(subject, max(0, found.version - EVENTS_SPAN)),
+            living=self._living(rows),
+        )
+
+    def _living(self, rows: "Rows") -> Collection[str] | None:
+        """Whose beat has moved since the first look; None at the first."""
+        before, self._before = self._before, rows
+        if before is None:
+            return None
+        moved = {key for key, row in rows.own.items() if _has_moved(before.own.get(key), row)}
+        self._moved = (self._moved | moved) & set(rows.own)
+        return frozenset(self._moved)
+
+
+def _has_moved(before: "WorkerRow | None", now: "WorkerRow") -> bool:
+    return before is None or (before.incarnation, before.heartbeat) != (now.incarnation, now.heartbeat)

@@ -1,0 +1,1 @@
+"""How the leases are drawn for people; what is drawn comes from `holdfast.leases.report`."""
