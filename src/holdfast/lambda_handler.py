@@ -21,8 +21,9 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.app.autoscaler.wiring import assemble
 from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.report.gauges import gauges
+from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.settings.load import load
-from holdfast.autoscaler.tick import Autoscaler, TickResult
+from holdfast.autoscaler.tick import Autoscaler
 from holdfast.kernel import Busy, Clock, Conflict, HoldfastError, Invalid, Unknown
 
 MARGIN_S: Final = 20.0
@@ -113,7 +114,10 @@ class Shell:
     def _measure(self, wired: Autoscaler, result: TickResult, owner: str) -> None:
         now_s, own = self._clock.now_s(), {"cluster": wired.settings.cluster_name}
         worked = float(not result.outcome.failed)
-        found: list[metrics.Gauge] = [("holdfast_tick_ok", own, worked, "1 if the tick did its work.")]
+        found: list[metrics.Gauge] = [
+            ("holdfast_tick_ok", own, worked, "1 if the tick did its work."),
+            ("holdfast_tick_conflicts", own, float(result.conflicts), "Commits that were refused."),
+        ]
         if result.cluster is not None and result.snapshot is not None:
             found += gauges(result.cluster, result.snapshot, wired.settings, now_s)
         for line in metrics.lines(found, at_s=now_s, beside={"requestId": owner}):

@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from holdfast.cloud.text import plain
+
 LOGGER = "holdfast"
 
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -34,13 +36,15 @@ def concerning(*, request_id: str = "", action_id: str = "") -> Iterator[None]:
 
 
 class JsonLines(logging.Formatter):
-    """One object a line; what a caller passes as `extra` stands beside the rest."""
+    """One object a line; a caller's `extra`, and a message's own fields, stand beside the rest."""
 
     def format(self, record: logging.LogRecord) -> str:
+        said: Any = record.msg
         line: dict[str, Any] = {
             "time": when(record.created),
             "level": record.levelname,
-            "msg": record.getMessage(),
+            "msg": getattr(said, "message", None) or record.getMessage(),
+            **getattr(said, "fields", {}),
             "requestId": _request_id.get(),
             "actionId": _action_id.get(),
             **{name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD},
@@ -51,13 +55,24 @@ class JsonLines(logging.Formatter):
         return json.dumps({name: value for name, value in line.items() if value != ""}, default=str)
 
 
+class LevelLines(logging.Formatter):
+    """Level, message and fields, as stream workers write them; the time is the log driver's business."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = f"{record.levelname}  {record.getMessage()}"
+        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+
+
 class TextLines(logging.Formatter):
     """For a terminal or a journal: time, level where it matters, message."""
 
     def format(self, record: logging.LogRecord) -> str:
         level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
-        text = f"{when(record.created)} {level}{record.getMessage()}"
+        text = f"{when(record.created)} {level}{plain(record.getMessage())}"
         return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+
+
+STYLES = {"json": JsonLines, "level": LevelLines, "text": TextLines}
 
 
 def when(at_s: float) -> str:
@@ -65,14 +80,14 @@ def when(at_s: float) -> str:
 
 
 def set_up(style: str = "text", *, level: int = logging.INFO, stream: TextIO | None = None) -> logging.Logger:
-    """The product's logger, writing `json` or `text` to stderr or to the stream given.
+    """The product's logger, writing `json`, `text` or `level` lines to stderr or to the stream given.
 
     Twice is once: the second call replaces what the first one set up.  Other libraries' loggers
     are left alone.
     """
     logger = logging.getLogger(LOGGER)
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines() if style == "json" else TextLines())
+    handler.setFormatter(STYLES.get(style, TextLines)())
     logger.handlers[:] = [handler]
     logger.setLevel(level)
     logger.propagate = False

@@ -12,6 +12,8 @@ main = click.version_option(package_name="holdfast")(
             "up": "Watch the three parts live in the simulated world.",
             "sim": "Live through one seed of the simulated world, and judge it.",
             "autoscaler": "Scale up and scale down the workers of a cluster.",
+            "failover": "Keep one primary alive, with standbys.",
+            "leases": "Share the shards of a stream among its workers.",
         },
         text="Holdfast keeps spot fleets on AWS standing.",
     )

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -13,6 +14,7 @@ import click
 AS_JSON = "holdfast.as_json"
 """In a context's `meta`: whether JSON was asked for, whatever else they asked for."""
 
+ALIKE_MIN: Final = 0.6
 UNWRITABLE: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """What a reader that has left, or a full disk, does to the output."""
 
@@ -20,9 +22,17 @@ UNWRITABLE: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EF
 class Lazy(click.Group):
     """Commands by name.  Help lists them from the summaries, and so loads none of them."""
 
-    def __init__(self, name: str, package: str, summaries: Mapping[str, str], text: str) -> None:
-        super().__init__(name, help=text)
-        self.package, self.summaries = package, summaries
+    def __init__(
+        self,
+        name: str,
+        package: str,
+        summaries: Mapping[str, str],
+        text: str,
+        folders: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`folders`: commands whose module stands in a folder of the package, and in which."""
+        super().__init__(name, help=text, context_settings={"help_option_names": ["-h", "--help"]})
+        self.package, self.summaries, self.folders = package, summaries, folders
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.summaries)
@@ -30,8 +40,29 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.summaries:
             return None
-        command: click.Command = importlib.import_module(f"{self.package}.{cmd_name}").command
+        folder = f"{self.folders[cmd_name]}." if cmd_name in self.folders else ""
+        module = f"{self.package}.{folder}{cmd_name.replace('-', '_')}"
+        command: click.Command = importlib.import_module(module).command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.summaries and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}{self._meant(ctx, args[0])}")
+        return super().resolve_command(ctx, args)
+
+    def _meant(self, ctx: click.Context, word: str) -> str:
+        """The command that may have been meant, of this group or of one below it."""
+        import difflib
+
+        there = {name: f"{ctx.command_path} {name}" for name in self.summaries}
+        for name in self.summaries:
+            below = self.get_command(ctx, name)
+            if isinstance(below, Lazy):
+                there = {**{each: f"{ctx.command_path} {name} {each}" for each in below.summaries}, **there}
+        found = difflib.get_close_matches(word, there, 1, ALIKE_MIN)
+        return f": did you mean `{there[found[0]]}`?" if found else f"; see `{ctx.command_path} --help`"
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Output that cannot be written ends the command with a message, not with a traceback."""

@@ -1,11 +1,15 @@
 """What views are drawn on: a terminal with its colours, or a plain hundred columns for a pipe."""
 
 import io
+from collections.abc import Iterator
 
 import click
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from holdfast.cloud.text import plain
 
 PIPE_COLUMNS, PIPE_LINES = 100, 45
 
@@ -35,16 +39,27 @@ def fits(part: RenderableType) -> bool:
     return len(console.render_lines(part, console.options.update(width=width()), pad=False)) <= most
 
 
+class Harmless:
+    """Draws what it was given, without any control character in its texts."""
+
+    def __init__(self, part: RenderableType) -> None:
+        self._part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self._part, options):
+            yield segment if segment.control else Segment(plain(segment.text), segment.style)
+
+
 def show(*parts: RenderableType) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     if console.is_terminal:
         for part in parts:
-            console.print(part)
+            console.print(Harmless(part))
         return
-    plain = Console(highlight=False, width=PIPE_COLUMNS, file=io.StringIO(), color_system=None)
+    pipe = Console(highlight=False, markup=False, width=PIPE_COLUMNS, file=io.StringIO(), color_system=None)
     for part in parts:
-        plain.print(part)
-    text: str = plain.file.getvalue()  # type: ignore[attr-defined]  # the one given above
+        pipe.print(Harmless(part))
+    text: str = pipe.file.getvalue()  # type: ignore[attr-defined]  # the one given above
     click.echo("\n".join(line.rstrip() for line in text.splitlines()))
 
 

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from holdfast.sim.living import live
+from holdfast.sim.living import live, live_badly
 
 
 @click.command(name="sim")
@@ -18,14 +18,15 @@ from holdfast.sim.living import live
     show_default=True,
     help="Virtual hours of faults; three hours of healing follow.",
 )
+@click.option("--bad-days", is_flag=True, help="Only the fleet, on its bad days.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def command(seed: int, hours: float, as_json: bool) -> None:
+def command(seed: int, hours: float, bad_days: bool, as_json: bool) -> None:
     """Live through one seed of the simulated world, and judge it.
 
     The same seed gives the same history, bit for bit: the digest tells.  Exit code 1 if
     an invariant broke, or something had not healed at the end.
     """
-    lived = live(seed, hours)
+    lived = live_badly(seed, hours) if bad_days else live(seed, hours)
     struck: dict[str, int] = {}
     for (_, fate), count in sorted(lived.suffered.items()):
         struck[fate] = struck.get(fate, 0) + count

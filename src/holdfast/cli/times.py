@@ -7,7 +7,21 @@ from typing import Any
 
 import click
 
-from holdfast.cli.autoscaler.session import now_s
+from holdfast.cli.session import now_s
+from holdfast.cloud.text import lasting
+
+__all__ = [
+    "Days",
+    "Hours",
+    "Seconds",
+    "clock",
+    "duration_s",
+    "gone_by",
+    "lasting",
+    "moment_s",
+    "to_come",
+    "zone_of",
+]
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
@@ -16,16 +30,28 @@ FAR_S = 10 * 365 * 86_400
 """No one means a time further ahead than this, and calendars end."""
 
 
-class Seconds(click.FloatRange):
-    """So many seconds.  `nan` lies in every range, if one only compares."""
+class Number(click.FloatRange):
+    """`nan` lies in every range, if one only compares."""
 
-    name = "seconds"
+    name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        seconds = float(super().convert(value, param, ctx))
-        if not math.isfinite(seconds):
-            self.fail(f"{value} is no number of seconds", param, ctx)
-        return seconds
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number of {self.name}", param, ctx)
+        return number
+
+
+class Seconds(Number):
+    name = "seconds"
+
+
+class Hours(Number):
+    name = "hours"
+
+
+class Days(Number):
+    name = "days"
 
 
 def duration_s(text: str) -> float | None:
@@ -80,20 +106,15 @@ def gone_by(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
     return at_s
 
 
-def lasting(seconds: float) -> str:
-    """`45s`, `3m20s`, `2h05m`, `4d3h`: two units at most."""
-    whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    minutes, rest_s = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes}m{rest_s:02d}s" if rest_s else f"{minutes}m"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours}h{minutes:02d}m" if minutes else f"{hours}h"
-    return f"{hours // 24}d{hours % 24}h" if hours % 24 else f"{hours // 24}d"
-
-
 def clock(at_s: float) -> str:
-    """In this machine's zone, as its people read it."""
-    return datetime.fromtimestamp(at_s, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    """In this machine's zone, which is named: `2026-03-01 14:30:00 CET`."""
+    return f"{_here(at_s):%Y-%m-%d %H:%M:%S} {zone_of(at_s)}"
+
+
+def zone_of(at_s: float) -> str:
+    """The name of this machine's zone at that time."""
+    return _here(at_s).tzname() or "UTC"
+
+
+def _here(at_s: float) -> datetime:
+    return datetime.fromtimestamp(at_s, UTC).astimezone()

@@ -88,21 +88,22 @@ def _state_file(state: Path | None) -> Iterator[Path]:
 
 
 def _stores(path: Path, now_s: Callable[[], float], opened: ExitStack) -> "Stores":
-    """All three parts on one file, closed with `opened`."""
+    """Records on one file, closed with `opened`; the groups of this show live in memory."""
     from holdfast.adapters.sql.sqlite import Database
     from holdfast.adapters.sql.sqlite.inbox import SqliteInbox
     from holdfast.app.autoscaler.stores import sqlite_cluster_store
-    from holdfast.app.failover import group_store
     from holdfast.app.leases import cap_store
     from holdfast.sim.demo import Stores
+    from holdfast.sim.failover.store import MemoryGroups
+    from holdfast.sim.scenarios import agreeing
 
     database = Database(str(path), now_s=now_s)
     opened.callback(database.close)
     return Stores(
         sqlite_cluster_store(database),
         SqliteInbox(database),
-        group_store(database),
-        cap_store(database, "demo-stream"),
+        MemoryGroups(now_s),
+        cap_store(database, stream_name=agreeing.SETTINGS.stream_name, app_name=agreeing.APP),
     )
 
 

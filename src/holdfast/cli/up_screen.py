@@ -6,11 +6,22 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.up_fleet import fleet
-from holdfast.failover.roles import Role
+from holdfast.cloud.text import counted
+from holdfast.failover.roles import Status
 from holdfast.sim.demo import Demo, clock
-from holdfast.sim.scenarios.taking_over import AGENT, LEASE_S
+from holdfast.sim.failover.scale import LEASE_S
+from holdfast.sim.failover.server import SUBJECT
 
-ROLES = {Role.PRIMARY: "bold green", Role.REPLICA: "cyan", Role.ZOMBIE: "grey50", Role.TERMINATED: "grey30"}
+ROLES = {
+    Status.LAUNCHING: "blue",
+    Status.REPLICA: "cyan",
+    Status.PROMOTING: "green",
+    Status.PRIMARY: "bold green",
+    Status.DEMOTING: "yellow",
+    Status.ZOMBIE: "grey50",
+    Status.TERMINATING: "red",
+    Status.TERMINATED: "grey30",
+}
 KINDS = {
     "kill -9": "bold red",
     "resumed": "bold green",
@@ -76,21 +87,22 @@ def _scaling(demo: Demo) -> Panel:
 
 
 def _taking_over(demo: Demo) -> Panel:
-    group = demo.taking_over.store.read(AGENT).value
-    leases = demo.taking_over.groups.leases_left_s(AGENT)
+    groups, hosts = demo.taking_over.groups, demo.taking_over.hosts
+    group, look = groups.read(SUBJECT).value, groups.look(SUBJECT)
+    leases = {row.instance_id: row.lease_until_s - look.now_s for row in look.rows}
     rows = Table.grid(padding=(0, 2))
     for member in group.members:
-        agent = demo.taking_over.group.agents.get(member.instance_id)
-        serving = "serving" if agent and agent.serving else ""
-        bar = "▮" * round(10 * leases.get(member.instance_id, 0.0) / LEASE_S)
-        interrupted = "notice!" if member.instance_id in demo.taking_over.interrupted else ""
-        style = ROLES[member.role]
+        host = hosts.get(member.instance_id)
+        serving = "serving" if host and host.serves else ""
+        bar = "▮" * min(10, round(10 * max(0.0, leases.get(member.instance_id, 0.0)) / LEASE_S))
+        notice = "" if member.notice == "none" else f"{member.notice}!"
+        style = ROLES[member.status]
         rows.add_row(
-            Text(member.instance_id, style), Text(member.role.name, style), Text(serving, "green"),
-            Text(f"lease {bar:<10}", "grey70"), Text(interrupted, "bold red"),
+            Text(member.instance_id, style), Text(member.status.name, style), Text(serving, "green"),
+            Text(f"lease {bar:<10}", "grey70"), Text(notice, "bold red"),
         )  # fmt: skip
     state = f"epoch {group.epoch}   " + (
-        f"takeover from {group.takeover.old}: {group.takeover.reason}"
+        f"takeover from {group.takeover.old or 'none'}: {group.takeover.reason}"
         if group.takeover
         else "no takeover open"
     )
@@ -106,16 +118,17 @@ def _agreeing(demo: Demo) -> Panel:
         rows.add_row(worker, Text(f"cap {cap or '-'}", style="green" if current else "yellow"))
     view = agreed.view
     told = (
-        f"{view.shards} shards / {view.workers} workers → {view.max_leases_per_worker}"
+        f"{counted(view.shards, 'shard')} / {counted(view.workers, 'worker')} → {view.max_leases_per_worker}"
         if view
         else "nothing yet"
     )
     unread = (
-        f"   {view.unread} shards unread: {view.workers_needed} workers needed"
+        f"   {counted(view.unread, 'shard')} unread: {counted(view.workers_needed, 'worker')} needed"
         if view and view.unread
         else ""
     )
-    truth = f"true now: {agreeing.stream.shards} shards, {len(agreeing.workers)} workers"
+    true = counted(agreeing.stream.shards, "shard"), counted(len(agreeing.workers), "worker")
+    truth = f"true now: {', '.join(true)}"
     body = Group(
         rows, Text(f"agreed: {told}"), Text(unread or truth, style="bold yellow" if unread else "grey70")
     )

@@ -23,6 +23,9 @@ class Versioned(Generic[Record]):
         default_factory=lambda: NOTHING, compare=False, repr=False
     )
     """What the repository wants to find unchanged when it commits; opaque to everybody else."""
+    restored_from: int | None = field(default=None, compare=False)
+    """The version that is stored, where the log goes on beyond it: the record was restored to an earlier
+    point.  `version` is then the last one of the log, and the next commit goes on behind it."""
 
 
 @dataclass(frozen=True, slots=True)

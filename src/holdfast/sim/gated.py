@@ -7,8 +7,9 @@ from holdfast.autoscaler.ports import Inbox, Load, Metrics
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool
 from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
-from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Pod
-from holdfast.cloud.launches import Launched, Refused, Template
+from holdfast.cloud.announcements import Announcement
+from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Namespace, Pod
+from holdfast.cloud.launches import Launched, Refused, Template, Termination
 from holdfast.kernel import Busy, Unknown
 from holdfast.sim.ec2.cloud import SimCloud
 from holdfast.sim.gate import Gate, Kind
@@ -36,7 +37,7 @@ class GatedCloud:
         name = f"launch {launch.count} {launch.offering}"
         return self._gate.call(name, Kind.CHANGE, lambda: self._cloud.launch(action_id, launch))
 
-    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
+    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, Termination]:
         name = f"terminate {' '.join(instance_ids)}"
         return self._gate.call(name, Kind.CHANGE, lambda: self._cloud.terminate(instance_ids))
 
@@ -57,6 +58,11 @@ class GatedCloud:
 
     def prices(self, offerings: Sequence[Offering]) -> Prices:
         return self._gate.call("list prices", Kind.READ, lambda: self._cloud.prices(offerings))
+
+    def marked(self) -> Sequence[Notice]:
+        if not self._cloud.manners.marks_requests:
+            return ()
+        return self._gate.call("list spot requests", Kind.READ, self._cloud.marked)
 
     def console(self, instance_id: str) -> str:
         return self._gate.call("read console", Kind.READ, lambda: self._cloud.console(instance_id))
@@ -82,18 +88,34 @@ class Watching(GatedCloud):
 class GatedKubernetes:
     def __init__(self, cluster: SimKubernetes, gate: Gate) -> None:
         self._cluster, self._gate = cluster, gate
+        self._elsewhere = cluster.elsewhere
+        """A process reads its kubeconfig once."""
+
+    def cluster_uid(self) -> str:
+        return self._gate.call(
+            "read namespace", Kind.READ, lambda: self._elsewhere or self._cluster.cluster_uid()
+        )
 
     def nodes(self) -> Sequence[KubeNode]:
-        return self._gate.call("list nodes", Kind.READ, self._cluster.nodes)
+        return self._gate.call(
+            "list nodes", Kind.READ, lambda: [] if self._elsewhere else self._cluster.nodes()
+        )
 
     def pods(self, node_name: str | None = None) -> Sequence[Pod]:
-        return self._gate.call("list pods", Kind.READ, lambda: self._cluster.pods(node_name))
+        return self._gate.call(
+            "list pods", Kind.READ, lambda: [] if self._elsewhere else self._cluster.pods(node_name)
+        )
+
+    def namespaces(self) -> Sequence[Namespace]:
+        return self._gate.call("list namespaces", Kind.READ, self._cluster.namespaces)
 
     def budgets(self) -> Sequence[Budget]:
         return self._gate.call("list budgets", Kind.READ, self._cluster.budgets)
 
     def node(self, name: str) -> KubeNode | None:
-        return self._gate.call("read node", Kind.READ, lambda: self._cluster.node(name))
+        return self._gate.call(
+            "read node", Kind.READ, lambda: None if self._elsewhere else self._cluster.node(name)
+        )
 
     def change_node(self, node: KubeNode, changed: KubeNode) -> KubeNode:
         name = f"change node {node.metadata.name}"
@@ -110,6 +132,10 @@ class GatedKubernetes:
     def delete_pod(self, pod: Pod, *, grace_s: int) -> None:
         name = f"delete pod {pod.metadata.name}"
         self._gate.call(name, Kind.CHANGE, lambda: self._cluster.delete_pod(pod, grace_s=grace_s))
+
+    def announce(self, announcement: Announcement, at_s: float) -> None:
+        """Past the gate: nothing depends on it, so no fault of it is worth a schedule."""
+        self._cluster.announce(announcement, at_s)
 
     def delete_node(self, name: str, uid: str) -> None:
         self._gate.call(f"delete node {name}", Kind.CHANGE, lambda: self._cluster.delete_node(name, uid))

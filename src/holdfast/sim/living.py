@@ -1,15 +1,18 @@
 """A whole world from one seed: the three scenarios together, faults, then healing."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from holdfast.autoscaler import codec as cluster_codec
 from holdfast.autoscaler.tick import Autoscaler
+from holdfast.sim.failover.store import MemoryGroups
+from holdfast.sim.failover.wire import DatabaseClock, Weather
 from holdfast.sim.faults import Faults
 from holdfast.sim.limits import ItemLimits
-from holdfast.sim.memory import MemoryCaps, MemoryGroups, MemoryItems
+from holdfast.sim.memory import MemoryCaps, MemoryItems
 from holdfast.sim.scenarios import Agreeing, Scaling, Scenario, TakingOver, scaling
+from holdfast.sim.scenarios.bad_days import BadDays
 from holdfast.sim.world import START_S, World
 
 HEALING_H = 6.0
@@ -18,6 +21,9 @@ HEALING_H = 6.0
 SMALL: Final = replace(scaling.SETTINGS, max_workers=6)
 TICK_S, PACE = 900.0, 12.0
 """A small fleet, looked after every quarter of an hour: a year of it can be lived at every check."""
+
+BAD_TICK_S: Final = 300.0
+"""On bad days the fleet is looked after every five minutes."""
 
 Workflows = dict[str, Any]
 """By scenario's name what it uses in place of the shipped workflow, or shell: for broken variants."""
@@ -34,13 +40,17 @@ class Lived:
     suffered: dict[tuple[str, str], int]
     accidents: tuple[str, ...]
     unhealed: tuple[str, ...]
+    befell: dict[str, int] = field(default_factory=dict)
+    """Of bad days: how often each thing went wrong."""
 
     def complaint(self) -> str:
         """Empty if all went well; else what went wrong, and the command that replays it."""
         wrong = [*self.accidents, *self.unhealed]
         if not wrong:
             return ""
-        return "\n".join([*wrong[:10], f"replay: holdfast sim --seed {self.seed} --hours {self.hours:g}"])
+        bad = " --bad-days" if self.befell else ""
+        replay = f"replay: holdfast sim{bad} --seed {self.seed} --hours {self.hours:g}"
+        return "\n".join([*wrong[:10], replay])
 
 
 def live(
@@ -56,7 +66,7 @@ def live(
     `only` names the scenarios that take part; without it all do.
     """
     world = World(seed, Faults.swarm(seed))
-    chosen = workflows or {}
+    chosen, weather = workflows or {}, Weather()
     scenarios: tuple[Scenario, ...] = (
         Scaling(
             world,
@@ -66,7 +76,9 @@ def live(
             tick_s=TICK_S,
             pace=PACE,
         ),
-        TakingOver(world, MemoryGroups(world.now_s), chosen.get(TakingOver.name)),
+        TakingOver(
+            world, MemoryGroups(DatabaseClock(world, weather).now_s), chosen.get(TakingOver.name), weather
+        ),
         Agreeing(world, MemoryCaps(ItemLimits(world.now_s)), chosen.get(Agreeing.name)),
     )
     if only:
@@ -87,4 +99,26 @@ def live(
         suffered=dict(world.suffered),
         accidents=tuple(problem for scenario in scenarios for problem in scenario.accidents),
         unhealed=tuple(problem for scenario in scenarios for problem in scenario.unhealed()),
+    )
+
+
+def live_badly(seed: int, hours: float, *, autoscaler: Any = Autoscaler) -> Lived:
+    """A fleet on bad days, and the healing after them.  In every other seed calls fail besides."""
+    world = World(seed, Faults.swarm(seed) if seed % 2 else None)
+    store = MemoryItems(cluster_codec.CODEC, limits=ItemLimits(world.now_s))
+    fleet = BadDays(world, store, autoscaler=autoscaler, tick_s=BAD_TICK_S)
+    fleet.begin()
+    world.run(START_S + hours * 3600)
+    world.faults = None
+    fleet.calm()
+    world.run(world.now + HEALING_H * 3600)
+    return Lived(
+        seed=seed,
+        hours=hours,
+        digest=world.digest,
+        actions={fleet.name: fleet.actions},
+        suffered=dict(world.suffered),
+        accidents=tuple(fleet.accidents),
+        unhealed=tuple(fleet.unhealed()),
+        befell=fleet.befell,
     )

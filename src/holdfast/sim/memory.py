@@ -1,14 +1,16 @@
 """Repositories in memory, for the simulated world: atomic by nature, strict by contract."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import Any, Generic, TypeVar
 
-from holdfast.failover.group import Group
-from holdfast.failover.ports import Grant, Heartbeat, Term
-from holdfast.kernel import Conflict, Corrupt, Logged, Versioned, Write
+from holdfast.kernel import Conflict, Logged, Versioned, Write
 from holdfast.kernel.item import Codec, load_version
 from holdfast.leases import cap as cap_codec
-from holdfast.leases.cap import Cap, View
+from holdfast.leases import rows as row_codec
+from holdfast.leases.cap import Cap
+from holdfast.leases.ports import WriteRow
+from holdfast.leases.rows import Rows, WorkerRow
 from holdfast.sim.limits import ItemLimits
 
 Record = TypeVar("Record")
@@ -57,14 +59,19 @@ class MemoryItems(Generic[Record]):
         self.log = Log()
         self._codec, self._table, self._limits = codec, table, limits
         self._loaded: dict[str, tuple[Mapping[str, Any], Versioned[Record]]] = {}
+        self._behind: set[str] = set()
+        """Records that were found behind their log, as one is that was restored to an earlier point."""
 
     def read(self, subject: str) -> Versioned[Record]:
         item = self.items.get(subject, NO_ITEM)
         before, found = self._loaded.get(subject, (None, None))
         if found is None or before is not item or item is NO_ITEM:
             value = self._codec.load(item, table=self._table, key=subject)
-            commit_id = str(item.get("commitId", ""))
-            found = Versioned(value, self._version(subject), commit_id, self._guarded_attributes(subject))
+            commit_id, stored = str(item.get("commitId", "")), self._version(subject)
+            last = self.log.last(subject) if subject in self._behind else stored
+            restored_from = stored if last > stored else None
+            guarded = self._guarded_attributes(subject)
+            found = Versioned(value, max(stored, last), commit_id, guarded, restored_from)
             self._loaded[subject] = (item, found)
         return found
 
@@ -86,6 +93,8 @@ class MemoryItems(Generic[Record]):
     ) -> Versioned[Record]:
         version = found.version + 1
         stored = self._version(subject)
+        if found.restored_from is not None and found.restored_from == stored:
+            stored = self.log.last(subject)
         if not self.log.may_write(subject, stored=stored, expected=found.version, commit_id=commit_id):
             return Versioned(write.value, version, commit_id, self._guarded_attributes(subject))
         if found.guarded_attributes and found.guarded_attributes != self._guarded_attributes(subject):
@@ -96,11 +105,19 @@ class MemoryItems(Generic[Record]):
         item = {**foreign, **ours}
         if self._limits is not None:
             self._limits.charge(subject, item, len(write.events))
-        self.log.tell(subject, version, commit_id, write)
+        self._tell(subject, version, commit_id, write)
         self.items[subject] = item
         done = Versioned(write.value, version, commit_id, self._guarded_attributes(subject))
         self._loaded[subject] = (item, done)
         return done
+
+    def _tell(self, subject: str, version: int, commit_id: str, write: Write[Record]) -> None:
+        try:
+            self.log.tell(subject, version, commit_id, write)
+        except Conflict:
+            self._behind.add(subject)
+            self._loaded.pop(subject, None)
+            raise
 
     def commit_id_at(self, subject: str, version: int) -> str | None:
         return self.log.commit_id_at(subject, version)
@@ -122,70 +139,44 @@ class MemoryItems(Generic[Record]):
 class MemoryCaps(MemoryItems[Cap]):
     """A CapStore in memory."""
 
-    def __init__(self, limits: ItemLimits | None = None) -> None:
+    def __init__(
+        self, limits: ItemLimits | None = None, *, app_name: str = "my-app", stream_name: str = "stream"
+    ) -> None:
         super().__init__(cap_codec.CODEC, limits=limits)
-        self._workers: dict[str, dict[str, int]] = {}
+        self._named = {"app_name": app_name, "stream_name": stream_name}
+        self.worker_items: dict[str, Mapping[str, Any]] = {}
+        self._looked: tuple[tuple[Mapping[str, Any], ...], Rows] = ((), Rows({}, {}))
 
-    def save_worker(self, app_name: str, worker_id: str, view: View, at_s: float) -> None:
-        worker = cap_codec.worker_subject(app_name, worker_id)
-        self._workers.setdefault(app_name, {})[worker] = view.max_leases_per_worker
+    def rows(self) -> Rows:
+        items = (*self.worker_items.values(), *self.items.values())
+        if len(items) == len(self._looked[0]) and all(map(is_, items, self._looked[0])):
+            return self._looked[1]  # an item is replaced, never changed in place
+        agreed = {subject: {**self._named, **item} for subject, item in self.items.items()}
+        found = row_codec.read_rows(
+            [*agreed.items(), *sorted(self.worker_items.items())], table="memory", **self._named
+        )
+        self._looked = (items, found)
+        return found
 
-    def workers(self, app_name: str) -> dict[str, int]:
-        return dict(self._workers.get(app_name, {}))
-
-
-class MemoryGroups:
-    """A GroupStore in memory; leases are judged by the clock that it is given."""
-
-    def __init__(self, now_s: Callable[[], float]) -> None:
-        self.groups: dict[str, Versioned[Group]] = {}
-        self.leases: dict[tuple[str, str], float] = {}
-        self.log = Log()
-        self._now_s = now_s
-
-    def read(self, agent_id: str) -> Versioned[Group]:
-        found = self.groups.get(agent_id)
-        return found or Versioned(Group(agent_id=agent_id), self.log.last(agent_id), "")
-
-    def commit(
-        self, agent_id: str, found: Versioned[Group], write: Write[Group], commit_id: str
-    ) -> Versioned[Group]:
-        stored = self.read(agent_id).version
-        done = Versioned(write.value, found.version + 1, commit_id)
-        if self.log.may_write(agent_id, stored=stored, expected=found.version, commit_id=commit_id):
-            if write.value.agent_id != agent_id:
-                problem = f"the group of {write.value.agent_id}"
-                raise Corrupt(table="memory", key=agent_id, attribute="agent_id", problem=problem)
-            self.log.tell(agent_id, done.version, commit_id, write)
-            self.groups[agent_id] = done
-            living = {member.instance_id for member in write.value.members}
-            self.leases = {
-                k: until_s for k, until_s in self.leases.items() if k[0] != agent_id or k[1] in living
-            }
-        return done
-
-    def commit_id_at(self, agent_id: str, version: int) -> str | None:
-        return self.log.commit_id_at(agent_id, version)
-
-    def events(self, agent_id: str, after: int = 0) -> Sequence[Logged]:
-        return self.log.events(agent_id, after)
-
-    def renew(self, heartbeats: Sequence[Heartbeat], term: Term) -> Sequence[Grant]:
-        answers = []
-        for beat in heartbeats:
-            group = self.read(beat.agent_id).value
-            primary = group.primary == beat.instance_id
-            if primary and group.epoch == beat.epoch:
-                self.leases[beat.agent_id, beat.instance_id] = self._now_s() + term.kept_s
-                answers.append(Grant(beat.instance_id, group.epoch, True, term.granted_s))
-            else:
-                answers.append(Grant(beat.instance_id, group.epoch, primary, 0.0))
-        return answers
-
-    def leases_left_s(self, agent_id: str) -> Mapping[str, float]:
-        now_s = self._now_s()
-        return {
-            instance_id: max(0.0, until_s - now_s)
-            for (agent, instance_id), until_s in self.leases.items()
-            if agent == agent_id
+    def write_row(self, effect: WriteRow, at_s: float) -> None:
+        row, stands = effect.row, self.worker_items.get(effect.row.key)
+        found = None if stands is None else stands.get("incarnation", "")
+        own = row.beats and found == row.incarnation
+        if stands is not None and self._named.items() - stands.items():
+            raise Conflict(f"{row.key}: another's row stands there")
+        if (own and stands is not None and stands.get("heartbeat", 0) >= row.heartbeat) or (
+            not own and found not in (effect.over, row.incarnation)
+        ):
+            raise Conflict(f"{row.key}: another row stands there")
+        self.worker_items[row.key] = {
+            **self._named,
+            "last_update_time": f"{at_s:.3f}",
+            **row_codec.encode(row),
         }
+
+    def delete_row(self, row: WorkerRow) -> None:
+        stands = self.worker_items.get(row.key)
+        if stands is not None:
+            if stands.get("incarnation", "") != row.incarnation:
+                raise Conflict(f"{row.key}: another row stands there")
+            del self.worker_items[row.key]

@@ -14,6 +14,7 @@ that the script did not choose.
 
 import contextlib
 import enum
+import json
 import socket
 import struct
 import threading
@@ -26,6 +27,7 @@ from holdfast.testing.http import Broken, Head, Stream
 
 CONNECT_TIMEOUT_S = 10.0
 END_TIMEOUT_S = 10.0
+REFUSED_STATUS = 400
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # linger for zero seconds: close sends RST
 
 
@@ -36,6 +38,7 @@ class Kind(enum.Enum):
     RESET_AFTER = enum.auto()
     HALF_ANSWER = enum.auto()
     BLACK_HOLE = enum.auto()
+    REFUSED = enum.auto()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,6 +48,7 @@ class Fate:
     kind: Kind
     delay_s: float = 0.0
     delivered: bool = True
+    code: str = ""
 
     def __repr__(self) -> str:
         """Source text, so that a printed log can be pasted as a script."""
@@ -52,6 +56,8 @@ class Fate:
             return f"latency({self.delay_s!r})"
         if self.kind is Kind.BLACK_HOLE:
             return f"black_hole(delivered={self.delivered})"
+        if self.kind is Kind.REFUSED:
+            return f"refused({self.code!r})"
         return self.kind.name
 
 
@@ -69,6 +75,11 @@ def latency(delay_s: float) -> Fate:
 def black_hole(*, delivered: bool) -> Fate:
     """No answer until the client gives up; the server has done its work, or never heard of it."""
     return Fate(Kind.BLACK_HOLE, delivered=delivered)
+
+
+def refused(code: str) -> Fate:
+    """The server never hears of it; the client has a refusal with this code, as AWS writes one in JSON."""
+    return Fate(Kind.REFUSED, delivered=False, code=code)
 
 
 class Exchange(NamedTuple):
@@ -180,6 +191,9 @@ class FaultProxy:
                     list(self._answer(head, request))
                 client.wait_until_gone()
                 return False
+            case Kind.REFUSED:
+                client.send(_refusal(fate.code))
+                return head.lives_on()
 
     def _number(self, head: Head) -> Fate:
         with self._turn:
@@ -224,6 +238,16 @@ def _scripted(fates: Iterable[Fate]) -> Choose:
 
 def _half(head: bytes, body: bytes) -> bytes:
     return head + body[: len(body) // 2] if body else head[: len(head) // 2]
+
+
+def _refusal(code: str) -> bytes:
+    body = json.dumps({"__type": code, "message": f"{code}, as the proxy was told"}).encode()
+    head = (
+        f"HTTP/1.1 {REFUSED_STATUS} Bad Request",
+        "Content-Type: application/x-amz-json-1.1",
+        f"Content-Length: {len(body)}",
+    )
+    return "\r\n".join((*head, "", "")).encode() + body
 
 
 class _Sockets:

@@ -22,19 +22,25 @@ from holdfast.adapters.kubernetes.errors import Answer, translate_answer
 from holdfast.adapters.kubernetes.lists import Page, decoded, listed
 from holdfast.adapters.kubernetes.writes import (
     delete_options,
+    event,
     eviction,
     is_another,
     is_failed_precondition,
     node_patch,
     translate_eviction,
 )
-from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Pod
+from holdfast.cloud.announcements import Announcement
+from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Namespace, Pod
 from holdfast.kernel import Conflict, Unknown
 
+KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+NAMESPACES = "/api/v1/namespaces"
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/pods"
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 
+_namespace = msgspec.json.Decoder(Namespace)
+_namespaces = msgspec.json.Decoder(Page[Namespace])
 _node = msgspec.json.Decoder(KubeNode)
 _nodes = msgspec.json.Decoder(Page[KubeNode])
 _pods = msgspec.json.Decoder(Page[Pod])
@@ -66,6 +72,13 @@ class KubernetesApi:
 
     def __repr__(self) -> str:
         return f"KubernetesApi({self.client!r})"
+
+    def cluster_uid(self) -> str:
+        body = self.client.read(calls.GET_NAMESPACE, KUBE_SYSTEM)
+        return decoded(calls.GET_NAMESPACE, _namespace, body).metadata.uid
+
+    def namespaces(self) -> Sequence[Namespace]:
+        return listed(self.client, calls.LIST_NAMESPACES, NAMESPACES, _namespaces)
 
     def nodes(self) -> Sequence[KubeNode]:
         return listed(self.client, calls.LIST_NODES, NODES, _nodes)
@@ -115,6 +128,13 @@ class KubernetesApi:
         body = delete_options(uid, None)
         call = calls.DELETE_NODE
         _check_deleted(call, self.client.ask(call, "DELETE", _node_path(name), body=body, writes=True))
+
+    def announce(self, announcement: Announcement, at_s: float) -> None:
+        body, call = event(announcement, at_s), calls.CREATE_EVENT
+        path = f"/api/v1/namespaces/{quote(body['metadata']['namespace'], safe='')}/events"
+        answer = self.client.ask(call, "POST", path, body=body, writes=True)
+        if not answer.is_success:
+            raise translate_answer(call, answer, writes=True)
 
     def version(self) -> str:
         """Of the API server: a first word with it, which needs no right."""

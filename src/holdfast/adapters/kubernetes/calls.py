@@ -16,16 +16,26 @@ class Call:
     resource: str
     group: str = ""
     """Empty: the core group."""
+    manifest: str = MANIFEST
+    """Where a deployment grants it."""
+    name: str = ""
+    """Of the one object that is meant.  Empty: any."""
 
     def __str__(self) -> str:
-        return f"{self.verb} {self.resource}" + (f".{self.group}" if self.group else "")
+        named = f"/{self.name}" if self.name else ""
+        return f"{self.verb} {self.resource}{named}" + (f".{self.group}" if self.group else "")
 
     @property
     def fix(self) -> str:
         where = f"the API group `{self.group}`" if self.group else "the core API group"
-        return f"grant verb `{self.verb}` on `{self.resource}` in {where}: see {MANIFEST}"
+        which = f" called `{self.name}`" if self.name else ""
+        return f"grant verb `{self.verb}` on `{self.resource}`{which} in {where}: see {self.manifest}"
 
 
+GET_NAMESPACE = Call("get", "namespaces", name="kube-system")
+"""Its uid is the cluster's identity."""
+LIST_NAMESPACES = Call("list", "namespaces")
+"""For pod affinity that chooses namespaces by their labels."""
 LIST_NODES = Call("list", "nodes")
 GET_NODE = Call("get", "nodes")
 PATCH_NODE = Call("patch", "nodes")
@@ -33,10 +43,13 @@ DELETE_NODE = Call("delete", "nodes")
 LIST_PODS = Call("list", "pods")
 DELETE_POD = Call("delete", "pods")
 EVICT_POD = Call("create", "pods/eviction")
+CREATE_EVENT = Call("create", "events")
 LIST_BUDGETS = Call("list", "poddisruptionbudgets", "policy")
 LIST_NODE_METRICS = Call("list", "nodes", "metrics.k8s.io")
 
 CALLS = (
+    GET_NAMESPACE,
+    LIST_NAMESPACES,
     LIST_NODES,
     GET_NODE,
     PATCH_NODE,
@@ -44,10 +57,11 @@ CALLS = (
     LIST_PODS,
     DELETE_POD,
     EVICT_POD,
+    CREATE_EVENT,
     LIST_BUDGETS,
     LIST_NODE_METRICS,
 )
-"""All that the product ever asks for; the last one only where `metrics` is `metrics-server`."""
+"""All that the autoscaler ever asks for; the last one only where `metrics` is `metrics-server`."""
 
 REVIEW_ACCESS = Call("create", "selfsubjectaccessreviews", "authorization.k8s.io")
 GET_VERSION = Call("get", "/version")

@@ -13,6 +13,7 @@ from urllib3 import exceptions
 from holdfast.adapters.kubernetes.auth.access import Access
 from holdfast.adapters.kubernetes.calls import Call
 from holdfast.adapters.kubernetes.errors import Answer, translate_lost_answer
+from holdfast.cloud.kubernetes import UNREACHABLE
 from holdfast.kernel import Busy, Invalid
 
 CONNECTIONS_MAX = 16
@@ -64,13 +65,18 @@ class Connection:
         call, url = request.call, self.access.url
         inner = error.args[0] if error.args else None
         if isinstance(error, exceptions.NewConnectionError | exceptions.ConnectTimeoutError):
-            raise Busy(f"{call}: {url} cannot be reached: {error}") from error  # it never left
+            raise Busy(f"{UNREACHABLE}: {call} at {url}: {_short(error)}") from error  # it never left
         if isinstance(inner, ssl.SSLCertVerificationError):
             raise Invalid(
                 f"{call}: {url} cannot prove its identity: {inner.verify_message}"
                 " (check the address, and that the CA is this cluster's)"
             ) from error
         raise translate_lost_answer(call, f"{url}: {error}", writes=request.writes) from error
+
+
+def _short(error: exceptions.HTTPError) -> str:
+    """Without the connection's own name, which the address says better."""
+    return str(error).rpartition("): ")[2]
 
 
 def _pool(access: Access) -> tuple[urllib3.HTTPConnectionPool, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from holdfast.adapters.kubernetes.calls import Call
-from holdfast.cloud.kubernetes import Value
+from holdfast.cloud.kubernetes import UNREACHABLE, Value
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Unknown
 
 TEXT_MAX = 300
@@ -85,4 +85,4 @@ def lacks_permission(status: Status) -> bool:
 
 def translate_lost_answer(call: Call, why: str, *, writes: bool) -> HoldfastError:
     """The error to raise when a request left and no whole answer came back."""
-    return Unknown(f"{call}: {why}") if writes else Busy(f"{call}: {why}")
+    return Unknown(f"{call}: {why}") if writes else Busy(f"{UNREACHABLE}: {call}: {why}")

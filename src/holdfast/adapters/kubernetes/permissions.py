@@ -39,7 +39,13 @@ def can_i(client: Client, wanted: Iterable[Call] = CALLS) -> list[Permission]:
 
 def _permission(client: Client, call: Call) -> Permission:
     resource, _, subresource = call.resource.partition("/")
-    attributes = {"verb": call.verb, "group": call.group, "resource": resource, "subresource": subresource}
+    attributes = {
+        "verb": call.verb,
+        "group": call.group,
+        "resource": resource,
+        "subresource": subresource,
+        "name": call.name,
+    }
     body = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",

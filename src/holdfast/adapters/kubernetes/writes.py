@@ -1,12 +1,18 @@
 """What is sent to change something, and the answers to an eviction as outcomes."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.adapters.kubernetes.calls import EVICT_POD
 from holdfast.adapters.kubernetes.errors import Answer, lacks_permission, status_of, translate_answer
+from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import CORDON_FOUND, CORDON_OWNERS, Evicted, Eviction, KubeNode, Pod
+from holdfast.cloud.text import plain
 
+COMPONENT = "holdfast-autoscaler"
+MESSAGE_MAX = 1_000
+"""Kubernetes takes 1,024."""
 OUR_ANNOTATIONS = (CORDON_OWNERS, CORDON_FOUND)
 ANNOTATIONS, TAINTS = "/metadata/annotations", "/spec/taints"
 
@@ -83,6 +89,31 @@ def eviction(pod: Pod, grace_s: int | None, *, dry_run: bool) -> dict[str, Any]:
         "kind": "Eviction",
         "metadata": {"name": pod.metadata.name, "namespace": pod.metadata.namespace},
         "deleteOptions": delete_options(pod.metadata.uid, grace_s, dry_run=dry_run),
+    }
+
+
+def event(announcement: Announcement, at_s: float) -> dict[str, Any]:
+    """An Event of the core group, which every version knows.  Nodes have theirs in `default`."""
+    at = datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    namespace = announcement.namespace or "default"
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"generateName": f"{announcement.name}.", "namespace": namespace},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": announcement.kind,
+            "name": announcement.name,
+            "namespace": announcement.namespace,
+            "uid": announcement.uid,
+        },
+        "reason": announcement.reason,
+        "message": plain(announcement.message)[:MESSAGE_MAX],
+        "type": "Warning" if announcement.warning else "Normal",
+        "source": {"component": COMPONENT},
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": 1,
     }
 
 

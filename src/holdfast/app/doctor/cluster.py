@@ -1,5 +1,6 @@
 """The Kubernetes API and the source of the load: reachable, signed in, allowed, and telling."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 SSM = "SSM"
 KUBERNETES = "Kubernetes"
 METRICS = "metrics"
+SKEW_MAX = 3
+SERVERS_TOKEN, AGENTS_TOKEN = "::server:", "::node:"
+AGENT_TOKEN_FIX = (
+    "give the server an --agent-token of its own, and store what it writes to server/agent-token "
+    "(docs/guides/deploy.md, step 3)"
+)
 
 
 def ssm(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
@@ -26,11 +33,31 @@ def ssm(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
         client = clients.ssm_client(settings, environ)
         yield tried(SSM, f"read {name}", lambda: "readable" if store.parameter(client, name) else "empty")
     if settings.k3s_cluster_token_param:
-        what = f"read {settings.k3s_cluster_token_param}"
-        yield Check(SSM, what, None, "for the workers' own role; not tried here")
+        yield _join_token(settings, environ)
     elif any(not pool.launch_template_id for pool in settings.pools):
         fix = "set K3S_CLUSTER_TOKEN_PARAM, or give each pool a launch_template_id of your own"
         yield Check(SSM, "the token to join with", False, "k3s_cluster_token_param is empty", fix)
+
+
+def _join_token(settings: Settings, environ: Mapping[str, str]) -> Check:
+    """Whether it is an agent's, where the operator may read it.  It is never shown."""
+    from holdfast.adapters.aws import ssm as store
+    from holdfast.app.autoscaler import clients
+
+    name = settings.k3s_cluster_token_param
+    what = f"join token {name}"
+    try:
+        token = store.parameter(clients.ssm_client(settings, environ), name)
+    except store.NoParameter as error:
+        return failed(SSM, what, error)
+    except HoldfastError:
+        return Check(SSM, what, None, "is for the workers' own role, and may not be read here")
+    if SERVERS_TOKEN in token:
+        says = "is the server's own: a process on a worker could join as a server by it, and read every key"
+        return Check(SSM, what, False, says, AGENT_TOKEN_FIX)
+    if AGENTS_TOKEN in token:
+        return Check(SSM, what, True, "is an agent's")
+    return Check(SSM, what, None, f"is in the short form, which does not say whose it is: {AGENT_TOKEN_FIX}")
 
 
 def kubernetes(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
@@ -46,12 +73,40 @@ def kubernetes(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check
         yield reached
         if not reached.ok:
             return
+        yield from _versions(settings, reached.says)
         yield from _permissions(api, settings)
         nodes: list[KubeNode] = []
         yield tried(KUBERNETES, "nodes", lambda: _nodes(api, nodes))
         if nodes:
             yield _load(settings, api, [node for node in nodes if instance_id_of(node)])
         yield from _join_check(settings)
+
+
+def _versions(settings: Settings, server: str) -> Iterator[Check]:
+    """Kubernetes lets a kubelet be up to three minor versions older than the server, and never newer."""
+    if all(pool.launch_template_id for pool in settings.pools):
+        return
+    what, fix = (
+        f"k3s {settings.k3s_version} of new nodes",
+        f"set K3S_VERSION to {server}, or update the server",
+    )
+    new, known = _numbers(settings.k3s_version), _numbers(server)
+    if "k3s" not in server or not known:
+        yield Check(KUBERNETES, what, None, f"the server says {server}, which is no release of k3s")
+    elif new == known:
+        yield Check(KUBERNETES, what, True, "the server has the same")
+    elif new[:2] > known[:2]:
+        yield Check(KUBERNETES, what, False, f"is newer than the server's {server}", fix)
+    elif new[0] != known[0] or known[1] - new[1] > SKEW_MAX:
+        yield Check(KUBERNETES, what, False, f"is too old for the server's {server}", fix)
+    else:
+        yield Check(KUBERNETES, what, None, f"the server has {server}: it works; {fix}")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """`v1.33.5+k3s1` as (1, 33, 5, 1); empty for anything else."""
+    match = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)(?:[^+]*\+k3s(\d+))?.*", version)
+    return tuple(int(each or 0) for each in match.groups()) if match else ()
 
 
 def _permissions(api: "KubernetesApi", settings: Settings) -> Iterator[Check]:

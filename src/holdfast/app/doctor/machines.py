@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast.app.doctor.check import Check, allowed, failed, tried
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.cloud import Instance, Market, Offering
+from holdfast.cloud import ALIVE, Instance, Market, Offering
+from holdfast.cloud.text import counted
 from holdfast.kernel import HoldfastError, Invalid
 
 if TYPE_CHECKING:
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from holdfast.app.autoscaler.cloud import Ec2Cloud
 
 EC2 = "EC2"
+OWN_TEMPLATE = (
+    "its agent must set --kubelet-arg=provider-id=aws:///ZONE/INSTANCE-ID, "
+    "--node-taint=holdfast.dev/joining=true:NoSchedule and --node-label=holdfast.dev/pool=POOL: "
+    "a node that does not name its machine never joins"
+)
 
 
 def ec2(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
@@ -33,8 +39,9 @@ def ec2(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
 
 def _workers(cloud: "Ec2Cloud", found: list[Instance]) -> str:
     found += cloud.instances()
-    ours = sum(bool(each.action_id) for each in found)
-    return f"{len(found)} workers are listed, {ours} of them launched by Holdfast"
+    living = [each for each in found if each.state in ALIVE]
+    ours = sum(each.is_ours for each in living)
+    return f"{counted(len(living), 'worker')} alive, {ours} of them launched by Holdfast"
 
 
 def _control_plane(cloud: "Ec2Cloud", settings: Settings) -> Check:
@@ -70,7 +77,9 @@ def _pool(client: "EC2Client", cloud: "Ec2Cloud", settings: Settings, pool: Pool
         f"{template.template_id}, version {template.version}" if template else "is made by the first launch"
     )
     yield Check(EC2, f"{called}: launch template", True, says)
-    if not pool.launch_template_id:
+    if pool.launch_template_id:
+        yield Check(EC2, f"{called}: an own template", None, OWN_TEMPLATE)
+    else:
         yield from _making(client, settings, pool)
     if pool.subnet_ids and pool.instance_types:
         request = _launch_request(settings, pool, template)
@@ -118,8 +127,8 @@ def _prices(cloud: "Ec2Cloud", settings: Settings, pool: Pool) -> Check:
 
 def _making(client: "EC2Client", settings: Settings, pool: Pool) -> Iterator[Check]:
     from holdfast.adapters.aws.ec2 import dry_run
-    from holdfast.adapters.aws.ec2.templates import template_name
-    from holdfast.app.autoscaler.cloud import tag_scheme
+    from holdfast.adapters.aws.ec2.templates import Templates, template_name
+    from holdfast.app.autoscaler.cloud import tag_scheme, template_spec
 
     name, data = template_name(settings.cluster_name, pool.name), {"InstanceType": pool.instance_types[0]}
     worn = tag_scheme(settings).of_template(pool.name)
@@ -130,11 +139,11 @@ def _making(client: "EC2Client", settings: Settings, pool: Pool) -> Iterator[Che
         pool,
     )
     what = f"{called}: ec2:CreateLaunchTemplateVersion"
-    answer = _dry(what, lambda: dry_run.create_launch_template_version(client, name, data), pool)
-    if "NotFound" in answer.says:
-        yield Check(EC2, what, None, "cannot be tried before the first launch has made the template")
+    if Templates(client, tag_scheme(settings)).exists(template_spec(pool, lambda _: "")):
+        yield _dry(what, lambda: dry_run.create_launch_template_version(client, name, data), pool)
     else:
-        yield answer
+        # Under a condition on its tag, a role is refused for a template that is not there.
+        yield Check(EC2, what, None, "cannot be tried before the first launch has made the template")
 
 
 def _launch_request(settings: Settings, pool: Pool, template: Any) -> dict[str, Any]:

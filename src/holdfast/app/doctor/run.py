@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 
-from holdfast.app.doctor import cluster, machines, tables
+from holdfast.app.doctor import cluster, machines, notices, tables
 from holdfast.app.doctor.check import Check, failed
 from holdfast.autoscaler.settings import Settings
 from holdfast.kernel import HoldfastError
@@ -15,6 +15,7 @@ def run_checks(settings: Settings, environ: Mapping[str, str] = os.environ) -> I
     """One answer after the other, as they come.  Nothing is touched.  Repeatable."""
     yield from _area("record", tables.sqlite if settings.database else tables.dynamodb, settings, environ)
     yield from _area("EC2", machines.ec2, settings, environ)
+    yield from _area("Notices", notices.notices, settings, environ)
     yield from _area("SSM", cluster.ssm, settings, environ)
     yield from _area("Kubernetes", cluster.kubernetes, _located(settings, environ), environ)
 

@@ -8,6 +8,7 @@ from holdfast.app.doctor.check import Check, allowed, failed, tried
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.ports import ClusterStore, Inbox
 from holdfast.autoscaler.settings import Settings
+from holdfast.cloud.text import counted
 from holdfast.kernel import HoldfastError
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def sqlite(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
 def _readable(area: str, what: str, store: ClusterStore, inbox: Inbox) -> Check:
     def read() -> str:
         found = store.read(SUBJECT)
-        waiting = len(inbox.waiting())
-        return f"version {found.version}, {found.value.worker_count} workers noted, {waiting} notices waiting"
+        waiting, workers = len(inbox.waiting()), counted(found.value.worker_count, "worker")
+        return f"version {found.version}, {workers} noted, {counted(waiting, 'notice')} waiting"
 
     return tried(area, f"read the record in {what}", read)
 

@@ -13,8 +13,9 @@ from typing import Final
 
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool
-from holdfast.cloud import ALIVE, Instance, Market, Notice, NoticeKind, Offering, Prices, Shape, State
-from holdfast.cloud.launches import Launched, Refusal, Refused, Template
+from holdfast.cloud import ALIVE, Instance, Notice, NoticeKind, Offering, Prices, Shape, State
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template, Termination, launch_token
+from holdfast.kernel import Invalid
 from holdfast.sim.ec2.machine import Ending, Machine
 from holdfast.sim.ec2.market import SHAPES, Wares
 from holdfast.sim.limits import RUN_INSTANCES_PER_S, Bucket
@@ -43,6 +44,8 @@ class Manners:
     lag_s: float = 3.0
     names_dead_tokens: bool = True
     """A token whose machines have all ended is refused by name.  False: they are returned, dead."""
+    marks_requests: bool = False
+    """Spot requests can be listed, and say which machines are being taken back: no queue need bring it."""
     addresses: int = 4_000
     """In each zone.  A new machine takes a free one, which another machine may have had before."""
 
@@ -77,6 +80,12 @@ class SimCloud:
         """Hears every line of the log as it is written."""
         self.joins: Callable[[Machine], None] = _nothing
         self.stops: Callable[[Machine], None] = _nothing
+        self.full_subnets: set[str] = set()
+        """Those without a free address."""
+        self.broken_pools: dict[str, str] = {}
+        """What EC2 says to each launch of a pool whose image, template or permission is wrong."""
+        self.undescribed: dict[str, str] = {}
+        """Pools of whose settings no template can be made at all, and why."""
         self._subnets = dict(subnets)
         self._listed: dict[str, Machine] = {}
         self._tokens: dict[tuple[str, str], tuple[object, tuple[str, ...]]] = {}
@@ -128,8 +137,11 @@ class SimCloud:
             return Launched(ids)
         if problem := self._problem(launch):
             return self._refuse(Refusal.REFUSED, token, problem)
-        if self._room(launch.market) < launch.count:
+        if self.room(launch.offering) < launch.count:
             return self._refuse(Refusal.QUOTA, token, "MaxSpotInstanceCountExceeded")
+        if launch.subnet_id in self.full_subnets:
+            why = f"InsufficientFreeAddressesInSubnet: {launch.subnet_id}"
+            return self._refuse(Refusal.SUBNET, token, why)
         self._resources.take(launch.count, "RunInstances, instances")
         count = self.wares.take(launch.offering, launch.count)
         if not count:
@@ -147,17 +159,21 @@ class SimCloud:
             self._boot(machine)
         return Launched(ids)
 
-    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
+    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, Termination]:
         self._terminates.take(1, "TerminateInstances")
-        accepted = {}
+        said = {}
         for instance_id in instance_ids:
             machine = self.machines.get(instance_id)
-            if machine is not None:
-                self._write("asked to end", (instance_id,), action_id=machine.action_id)
-            accepted[instance_id] = machine is not None and self._knows(machine)
-            if machine is not None and accepted[instance_id]:
+            said[instance_id] = Termination.NOT_KNOWN
+            if machine is None:
+                continue
+            self._write("asked to end", (instance_id,), action_id=machine.action_id)
+            if machine.protected and machine.alive:
+                said[instance_id] = Termination.PROTECTED
+            elif self._knows(machine):
+                said[instance_id] = Termination.ACCEPTED
                 self.end(machine, Ending.ASKED)
-        return accepted
+        return said
 
     def templates(self, pools: Sequence[Pool]) -> Mapping[str, Template]:
         found = {}
@@ -168,6 +184,8 @@ class SimCloud:
         return found
 
     def digest(self, pool: Pool) -> str:
+        if pool.name in self.undescribed:
+            raise Invalid(self.undescribed[pool.name])
         known = self._digests.get(pool.name)
         if known is None or known[0] is not pool:
             known = self._digests[pool.name] = (pool, hashlib.sha256(repr(pool).encode()).hexdigest()[:32])
@@ -188,6 +206,19 @@ class SimCloud:
         known = {offering: self.wares.usd(offering) for offering in offerings}
         return Prices({offering: usd for offering, usd in known.items() if usd is not None})
 
+    def marked(self) -> Sequence[Notice]:
+        self._describes.take(1, "DescribeSpotInstanceRequests")
+        return [
+            Notice(
+                each.instance_id,
+                NoticeKind.INTERRUPTION,
+                int(each.deadline_s) - NOTICE_S,
+                int(each.deadline_s),
+            )
+            for each in self.machines.values()
+            if each.deadline_s and each.alive
+        ]
+
     def console(self, instance_id: str) -> str:
         machine = self.machines.get(instance_id)
         if machine is None:
@@ -195,6 +226,9 @@ class SimCloud:
         return "" if machine.joins else "k3s agent: the server's certificate is not the one expected"
 
     # The hand of fate
+
+    def add_subnet(self, subnet_id: str, zone: str) -> None:
+        self._subnets[subnet_id] = zone
 
     def add(
         self,
@@ -214,7 +248,7 @@ class SimCloud:
             pool=pool,
             launched_s=self.world.now,
             action_id=action_id,
-            token=token,
+            token=token or (launch_token(action_id, 1, self._drawn) if action_id else ""),
             foreign=foreign,
             address=self._address(offering.zone),
         )
@@ -288,6 +322,8 @@ class SimCloud:
 
     def _problem(self, launch: Launch) -> str:
         """What is wrong with the request itself; empty if nothing."""
+        if launch.pool in self.broken_pools:
+            return self.broken_pools[launch.pool]
         if self._subnets.get(launch.subnet_id) != launch.zone:
             return f"InvalidSubnetID.NotFound: {launch.subnet_id} in {launch.zone}"
         made = self._templates.get(launch.pool, [])
@@ -297,11 +333,14 @@ class SimCloud:
             return f"InvalidParameterValue: {launch.instance_type}"
         return ""
 
-    def _room(self, market: Market) -> int:
-        quota = self.wares.quota.get(market)
-        if quota is None:
-            return RUN_INSTANCES_RESOURCES
-        return quota - sum(machine.offering.market is market for machine in self.alive())
+    def room(self, offering: Offering) -> int:
+        """How many more of these the account may have."""
+        rooms = [RUN_INSTANCES_RESOURCES]
+        for name in (offering.market, offering.quota):
+            if name in self.wares.quota:
+                used = sum(name in (m.offering.market, m.offering.quota) for m in self.alive())
+                rooms.append(self.wares.quota[name] - used)
+        return min(rooms)
 
     def _address(self, zone: str) -> str:
         taken = {m.address for m in self._listed.values() if m.state is not State.TERMINATED}

@@ -29,6 +29,8 @@ class Machine:
     deadline_s: float = 0.0
     """It has its notice, and dies then.  0: it has none."""
     ended_by: Ending | None = None
+    protected: bool = False
+    """Termination protection: no request ends it."""
     joins: bool = True
     """False: it boots and is never heard of."""
     served: bool = False
@@ -71,6 +73,7 @@ class Machine:
                     pool=self.pool,
                     action_id=self.action_id,
                     token=self.token,
+                    private_dns=f"{self.address}.internal",
                 ),
             )
         )

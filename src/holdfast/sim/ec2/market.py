@@ -14,6 +14,10 @@ SHAPES: Final = {
     "m5.large": Shape(cpu_m=2_000, memory=8 * GIB, pods=29),
     "m5.xlarge": Shape(cpu_m=4_000, memory=16 * GIB, pods=58),
     "m6g.large": Shape(cpu_m=2_000, memory=8 * GIB, pods=29, architecture="arm64"),
+    "m5a.large": Shape(cpu_m=2_000, memory=8 * GIB, pods=29),
+    "m6i.large": Shape(cpu_m=2_000, memory=8 * GIB, pods=29),
+    "c5.large": Shape(cpu_m=2_000, memory=4 * GIB, pods=29),
+    "g4dn.xlarge": Shape(cpu_m=4_000, memory=16 * GIB, pods=29),
 }
 ON_DEMAND_USD: Final = {
     "t3.medium": 0.0416,
@@ -22,6 +26,8 @@ ON_DEMAND_USD: Final = {
     "m5.xlarge": 0.192,
     "m6g.large": 0.077,
 }
+STEADY_USD: Final = {"m5a.large": 0.086, "m6i.large": 0.096, "c5.large": 0.085, "g4dn.xlarge": 0.526}
+"""Types whose spot price does not move."""
 SPOT_DEAREST: Final = 0.9
 SPOT_CHEAPEST: Final = 0.25
 
@@ -33,8 +39,9 @@ class Wares:
     random: Random
     left: dict[Offering, int] = field(default_factory=dict)
     """How many more can be had.  Not named: as many as are wanted."""
-    quota: dict[Market, int] = field(default_factory=dict)
-    """How many instances the account may have at once.  Not named: no limit."""
+    quota: dict[str, int] = field(default_factory=dict)
+    """How many instances the account may have at once, by market or by market and family of types, such as
+    `spot/g`.  Not named: no limit."""
     _factor: dict[tuple[str, str], float] = field(default_factory=dict)
     _known: dict[Offering, float | None] = field(default_factory=dict)
 
@@ -53,7 +60,7 @@ class Wares:
         return self._known[offering]
 
     def _usd(self, offering: Offering) -> float | None:
-        usd = ON_DEMAND_USD.get(offering.instance_type)
+        usd = ON_DEMAND_USD.get(offering.instance_type) or STEADY_USD.get(offering.instance_type)
         if usd is None:
             return None
         if offering.market is Market.ON_DEMAND:

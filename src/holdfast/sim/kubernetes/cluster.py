@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from holdfast.autoscaler.settings import Pool
+from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import (
     INSTANCE_LABEL,
     JOINING_TAINT,
@@ -12,6 +13,8 @@ from holdfast.cloud.kubernetes import (
     Evicted,
     Eviction,
     KubeNode,
+    Meta,
+    Namespace,
     Pod,
     Taint,
 )
@@ -35,9 +38,16 @@ class SimKubernetes(Controllers):
 
     def __init__(self, world: World, pools: Iterable[Pool] = ()) -> None:
         super().__init__(world)
+        self.uid = f"cluster-{world.seed}"
+        self.elsewhere = ""
+        """The identity of another cluster that processes which start now reach: it has none of our nodes."""
         self._pools = {pool.name: pool for pool in pools}
+        self.announced: list[Announcement] = []
 
     # The port
+
+    def cluster_uid(self) -> str:
+        return self.uid
 
     def nodes(self) -> Sequence[KubeNode]:
         return [node.value() for node in self.by_name.values()]
@@ -47,6 +57,10 @@ class SimKubernetes(Controllers):
             return [pod.value() for pod in self.everything.values()]
         node = self.by_name.get(node_name)
         return [pod.value() for pod in node.pods.values()] if node else []
+
+    def namespaces(self) -> Sequence[Namespace]:
+        names = sorted({pod.workload.namespace for pod in self.everything.values()})
+        return [Namespace(metadata=Meta(name=name)) for name in names]
 
     def budgets(self) -> Sequence[Budget]:
         return [self._budget(rule) for rule in self.rules]
@@ -90,12 +104,19 @@ class SimKubernetes(Controllers):
             self.observer.evicted(here)
             self._end(here, grace_s)
 
+    def announce(self, announcement: Announcement, at_s: float) -> None:
+        self.announced.append(announcement)
+
     def delete_node(self, name: str, uid: str) -> None:
         node = self.by_name.get(name)
         if node is None or node.uid != uid:
             return
         self.observer.deleted(node)
-        del self.by_name[name]
+        self.remove_node(node)
+
+    def remove_node(self, node: SimNode) -> None:
+        """The object is gone, and its pods with it."""
+        del self.by_name[node.name]
         for pod in tuple(node.pods.values()):
             self._remove(pod)
 
@@ -171,6 +192,10 @@ class SimKubernetes(Controllers):
         """The kubelet is not heard for a while, though the machine lives."""
         self._silence(node)
         self.world.after(for_s, self._ready, node)
+
+    def hang(self, node: SimNode) -> None:
+        """The kubelet is not heard any more, and its machine runs on."""
+        self._silence(node)
 
     def cordon_by_hand(self, node: SimNode, cordoned: bool) -> None:
         node.cordoned = cordoned

@@ -165,7 +165,7 @@ class Controllers:
             if n < len(nodes):
                 self._place(pod, nodes[n])
             elif not pod.status.conditions:
-                pod.status = _unschedulable(self.world.now, len(self.by_name))
+                pod.status = _unschedulable(self.world.now, len(self.by_name), pod.workload)
                 pod.changed()
 
     def _place(self, pod: SimPod, node: SimNode) -> None:
@@ -217,12 +217,13 @@ def covers(rule: BudgetRule, workload: Workload) -> bool:
     return rule.app == workload.name and rule.namespace == workload.namespace
 
 
-def _unschedulable(now_s: float, nodes: int) -> PodStatus:
+def _unschedulable(now_s: float, nodes: int, workload: Workload) -> PodStatus:
+    why = f": {workload.scheduler_says}" if workload.scheduler_says else ""
     condition = Condition(
         type="PodScheduled",
         status="False",
         reason="Unschedulable",
-        message=f"0/{nodes} nodes are available",
+        message=f"0/{nodes} nodes are available{why}",
         last_transition_time=timestamp(now_s),
     )
     return PodStatus(phase="Pending", conditions=(condition,))

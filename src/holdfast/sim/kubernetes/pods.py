@@ -14,15 +14,19 @@ import msgspec
 
 from holdfast.cloud.kubernetes import (
     DO_NOT_EVICT,
+    Affinity,
     Condition,
     Container,
     EmptyDir,
     KubeNode,
+    LabelSelector,
     Meta,
     NodeSpec,
     NodeStatus,
     Owner,
     Pod,
+    PodAffinity,
+    PodAffinityTerm,
     PodSpec,
     PodStatus,
     Resources,
@@ -82,6 +86,12 @@ class Workload:
     """Taints that do not keep it away, by their keys."""
     local_storage: bool = False
     do_not_evict: bool = False
+    unbound: bool = False
+    """It has a claim that is never bound: no node takes it."""
+    scheduler_says: str = ""
+    """Why no node takes it, in the scheduler's words."""
+    apart: bool = False
+    """No two of them on one node."""
     pods: dict[str, "SimPod"] = field(default_factory=dict)
     """By name."""
 
@@ -98,10 +108,22 @@ class Workload:
             tolerations=EVERYTHING
             if self.kind is Owned.DAEMON_SET
             else tuple(Toleration(key=key, operator="Exists") for key in sorted(self.tolerates)),
-            volumes=(Volume(name="scratch", empty_dir=EmptyDir()),) if self.local_storage else (),
+            volumes=self._volumes(),
+            affinity=self._affinity() if self.apart else None,
             priority_class_name=self.priority_class,
             termination_grace_period_seconds=self.grace_s,
         )
+
+    def _affinity(self) -> Affinity:
+        term = PodAffinityTerm(
+            topology_key="kubernetes.io/hostname", label_selector=LabelSelector(match_labels=self.labels)
+        )
+        return Affinity(pod_anti_affinity=PodAffinity(required=(term,)))
+
+    def _volumes(self) -> tuple[Volume, ...]:
+        scratch = (Volume(name="scratch", empty_dir=EmptyDir()),) if self.local_storage else ()
+        claim = (Volume(name="data", persistent_volume_claim={"claimName": "data"}),) if self.unbound else ()
+        return (*scratch, *claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +222,8 @@ class SimNode:
             and self.used_memory + workload.memory <= self.memory
             and len(self.pods) < self.pods_max
             and all(self.labels.get(key) == value for key, value in workload.node_selector.items())
+            and not workload.unbound
+            and not (workload.apart and any(pod.workload is workload for pod in self.pods.values()))
         )
 
     def put(self, pod: SimPod) -> None:

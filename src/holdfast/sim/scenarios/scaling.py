@@ -90,6 +90,8 @@ class Scaling:
         )
         self.cloud = SimCloud(world, SUBNETS, manners)
         self.cluster = SimKubernetes(world, settings.pools)
+        self.seen_cloud, self.seen_cluster = self.cloud, self.cluster
+        """What the processes are shown of both."""
         self.metrics = SimMetrics(world, self.cluster)
         self.demand = Demand(world, self.cluster, most=3 * settings.max_workers)
         self.judge = Judge(self.cloud, self.cluster, settings, record=lambda: self.record)
@@ -161,7 +163,7 @@ class Scaling:
             new_id=self.world.new_id,
             random=lambda: 0.5,
         )
-        seen: Snapshot = watching.snapshot("you")
+        seen: Snapshot = watching.snapshot("you", self.record)
         return seen
 
     def next_step(self) -> str:
@@ -183,20 +185,21 @@ class Scaling:
         )
 
     def _work(self, name: str, notices: Sequence[Notice], process: Process) -> None:
-        cloud = GatedCloud(self.cloud, process)
+        cloud = GatedCloud(self.seen_cloud, process)
         shell = self._autoscaler(
             settings=self.settings,
             store=_Signed(self.store, process, cloud, self.judge),
             inbox=GatedInbox(self.inbox, process),
             cloud=cloud,
-            kubernetes=GatedKubernetes(self.cluster, process),
+            kubernetes=GatedKubernetes(self.seen_cluster, process),
             metrics=GatedMetrics(self.metrics, process),
             clock=process,
             new_id=self.world.new_id,
             random=self.world.random.random,
             together=process.together,
         )
-        shell.tick(name, until_s=process.deadline_s - SPARE_S, notices=tuple(notices))
+        result = shell.tick(name, until_s=process.deadline_s - SPARE_S, notices=tuple(notices))
+        self.judge.tick_ended(result.outcome, result.why)
 
     def _committed(
         self, before: Versioned[Cluster], after: Versioned[Cluster], write: Write[Cluster]

@@ -8,10 +8,19 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from holdfast.autoscaler.record import Cluster, Interrupted, LaunchStatus, ScaleDown, ScaleUp
+from holdfast.autoscaler.reasons import TickOutcome
+from holdfast.autoscaler.record import (
+    Cluster,
+    Interrupted,
+    Launch,
+    LaunchStatus,
+    Purpose,
+    ScaleDown,
+    ScaleUp,
+)
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud import NoticeKind
-from holdfast.cloud.kubernetes import JOINING_TAINT, KubeNode, cordon_owners
+from holdfast.cloud.kubernetes import KubeNode, cordon_owners
 from holdfast.kernel import Versioned, Write
 from holdfast.sim.ec2.cloud import Entry, SimCloud
 from holdfast.sim.ec2.machine import Machine
@@ -19,6 +28,8 @@ from holdfast.sim.gated import LAG_MAX_S
 from holdfast.sim.kubernetes.cluster import SimKubernetes
 from holdfast.sim.kubernetes.controllers import Observer
 from holdfast.sim.kubernetes.pods import Owned, SimNode, SimPod
+from holdfast.sim.scenarios.ended_share import EndedShare
+from holdfast.sim.scenarios.shown import Shown
 from holdfast.testing.legal import illegal_commit
 
 CRITICAL: Final = ("system-node-critical", "system-cluster-critical")
@@ -42,21 +53,35 @@ class Judge(Observer):
         self.interrupted: set[str] = set()
         self.by_hand: set[str] = set()
         """Nodes that a person has cordoned."""
+        self.shown = Shown(cloud, cluster)
+        self.hidden = self.shown.hidden
         self.patience_s = PATIENCE_S
         """How long something may be wrong that is mended by and by."""
+        self.buried: set[str] = set()
+        """Machines that live, and whose silent nodes were deleted while no listing showed them."""
         self.looked_s = 0.0
         """When the process that commits now has listed the machines."""
         self._tokens: dict[str, int] = {}
         """Tokens of committed intents, and how many machines each may bring."""
         self._answered: Counter[str] = Counter()
         self._ids: set[str] = set()
-        self._since_s: dict[str, float] = {}
-        """Since when each thing is wrong that may be so for a while."""
-        self._asked: deque[tuple[float, int]] = deque()
+        self.lied: Callable[[], bool] = lambda: False
+        """Whether the list of nodes is not the truth now: what is wrong meanwhile can not be mended."""
+        self._wrong_s: dict[str, float] = {}
+        """For how long each thing is wrong that may be so for a while."""
+        self._patrolled_s = cloud.world.now
+        self._rows: dict[str, Launch] = {}
+        self._launches: dict[Purpose, deque[tuple[float, int]]] = {purpose: deque() for purpose in Purpose}
+        self._ended = EndedShare(cluster)
         cloud.told, cluster.observer = self.heard, self
 
     def accuse(self, what: str) -> None:
         self.accidents.append(what)
+
+    def restored(self) -> None:
+        """The record knows nothing of the last hours: neither what was launched then, nor what began."""
+        for launches in self._launches.values():
+            launches.clear()
 
     # Commits
 
@@ -82,7 +107,6 @@ class Judge(Observer):
         self._ids.add(new.action_id)
 
     def _intents(self, was: Cluster, now: Cluster) -> None:
-        """Economy: what is asked for within an hour stays within the budget, whatever becomes of it."""
         up = now.scale_up
         if up is None or up == was.scale_up:
             return
@@ -90,28 +114,27 @@ class Judge(Observer):
             token = row.token(up.action_id)
             if token not in self._tokens:
                 self._tokens[token] = row.count
-                self._asked.append((row.at_s, row.count))
-        # By the moment of each decision: a process may have slept before its commit arrived.
-        newest_s = max(at_s for at_s, _ in self._asked)
-        while self._asked[0][0] <= newest_s - HOUR_S:
-            self._asked.popleft()
-        asked = sum(count for _, count in self._asked)
-        if asked > self.settings.launch_budget:
-            self.accuse(f"economy: {asked} launches within an hour, {self.settings.launch_budget} allowed")
+                self._rows[token] = row
 
     def _condemnations(self, was: Cluster, now: Cluster) -> None:
         old, new = {c.instance_id for c in was.condemned}, {c.instance_id for c in now.condemned}
         for instance_id in sorted(old - new):
             machine = self.cloud.machines.get(instance_id)
-            if machine is not None and machine.alive:
+            if machine is not None and machine.alive and not self.shown.is_unlisted(machine):
                 self.accuse(f"S-A4: {instance_id} was condemned, lives, and is forgotten")
         for instance_id in sorted(new - old):
             machine = self.cloud.machines[instance_id]
             if machine.foreign or not machine.action_id:
                 self.accuse(f"S-A4: {instance_id} is not ours, and was condemned")
-            if self._serves(machine) and machine.ended_s >= self._horizon_s:
-                why = next(row.reason for row in now.condemned if row.instance_id == instance_id)
+            why = next(row.reason for row in now.condemned if row.instance_id == instance_id)
+            if (
+                self.shown.serves(machine)
+                and self.shown.is_heard(machine)
+                and machine.ended_s >= self._horizon_s
+            ):
                 self._guard_floor(machine, why, leaving=new | {d.instance_id for d in _certain(now)})
+            if problem := self._ended.condemned(machine, why, self.cloud.world.now):
+                self.accuse(problem)
 
     def _guard_floor(self, leaver: Machine, why: str, leaving: set[str]) -> None:
         """S-A5, as far as a listing could have shown: a machine that died after it still counts."""
@@ -121,7 +144,7 @@ class Judge(Observer):
             if machine.instance_id not in leaving
             and not machine.foreign
             and machine.ended_s >= self._horizon_s
-            and self._serves(machine)
+            and self.shown.serves(machine)
         ]
         done = f"condemning {leaver.instance_id} ({why})"
         if len(left) < self.settings.min_workers:
@@ -135,19 +158,17 @@ class Judge(Observer):
         """A machine that ended before this was listed as ended when the process that commits now looked."""
         return self.looked_s - LAG_MAX_S
 
-    def _serves(self, machine: Machine) -> bool:
-        """It has, or had when it died, a node that takes pods."""
-        node = self.cluster.by_name.get(machine.address)
-        if node is None or node.machine is not machine:
-            return not machine.alive and machine.served
-        return not any(taint.key == JOINING_TAINT for taint in node.taints)
-
     def _remember(self, now: Cluster) -> None:
         if now.scale_up is not None:
             self.named.update(now.scale_up.instance_ids)
         self.named.update(row.instance_id for row in now.recent)
         self.condemned.update(row.instance_id for row in now.condemned)
         self.interrupted.update(row.instance_id for row in _certain(now))
+
+    def tick_ended(self, outcome: TickOutcome, why: str) -> None:
+        """Whatever is wrong with one pool, no tick is refused for it.  Another cluster is, as it must be."""
+        if outcome is TickOutcome.REFUSED and not why.startswith("another cluster answers"):
+            self.accuse(f"L-A5: a tick was refused: {why}")
 
     # The cloud
 
@@ -168,6 +189,22 @@ class Judge(Observer):
             self.accuse(f"S-A2: {entry.action_id} launched twice for one attempt")
         if self._is_open(entry):
             self._guard_ceilings(entry)
+            self._guard_budget(entry)
+
+    def _guard_budget(self, entry: Entry) -> None:
+        """Economy: launches within an hour stay within the budget of what they are for, by the moment of each
+        decision: a process may have slept before its request arrived."""
+        row = self._rows.get(entry.token)
+        if row is None:
+            return
+        lately, most = self._launches[row.purpose], self.settings.budget_of(row.purpose)
+        lately.append((row.at_s, len(entry.instance_ids)))
+        newest_s = max(at_s for at_s, _ in lately)
+        while lately[0][0] <= newest_s - HOUR_S:
+            lately.popleft()
+        launched = sum(count for _, count in lately)
+        if launched > most:
+            self.accuse(f"economy: {launched} launches within an hour ({row.purpose}), {most} allowed")
 
     def _is_open(self, entry: Entry) -> bool:
         """Whether the record still waits for this launch.  If not it is a late first try: a surplus."""
@@ -184,6 +221,7 @@ class Judge(Observer):
             machine.instance_id
             for machine in self.cloud.alive()
             if machine.instance_id not in self.condemned | interrupted
+            and not self.shown.is_unlisted(machine)
             and (machine.instance_id in self.named or machine.instance_id in entry.instance_ids)
         ]
         if len(staying) > most:
@@ -200,7 +238,8 @@ class Judge(Observer):
         node = self.cluster.by_name.get(machine.address)
         if machine.alive and node is not None and node.machine is machine:
             busy = [pod.name for pod in node.pods.values() if _matters(pod) and not pod.deleting_s]
-            if busy and machine.instance_id not in self.interrupted and node.ready:
+            shown = node.ready and not self.shown.is_absent(node)
+            if busy and machine.instance_id not in self.interrupted and shown:
                 self.accuse(f"S-A4: {machine.instance_id} was ended while {busy[0]} ran on it")
 
     # The cluster
@@ -230,20 +269,34 @@ class Judge(Observer):
     def deleted(self, node: SimNode) -> None:
         if node.machine is None:
             self.accuse(f"H5: node {node.name} is none of ours, and was deleted")
-        elif node.machine.alive:
+        elif node.machine.alive and node.machine.instance_id not in self.hidden:
             self.accuse(f"H5: node {node.name} was deleted while {node.machine.instance_id} lives")
+        elif node.ready:
+            self.accuse(f"S-A9: node {node.name} was deleted while it was Ready")
+        elif node.machine.alive:
+            self.buried.add(node.machine.instance_id)
         self.by_hand.discard(node.name)
 
     # From time to time
 
     def patrol(self) -> None:
-        """What is wrong may stay so for a while, even in a world full of faults, and not for hours."""
+        """What is wrong may stay so for a while, even in a world full of faults, and not for hours.
+
+        Only time counts in which the nodes are listed as they are.
+        """
         now_s = self.cloud.world.now
-        wrong = dict.fromkeys([*self._strays(), *self._unnamed(), *self._old_action()])
-        self._since_s = {what: self._since_s.get(what, now_s) for what in wrong}
-        for what, since_s in self._since_s.items():
-            if now_s - since_s > self.patience_s:
-                self.accuse(f"{what}, for {now_s - since_s:.0f} s")
+        passed_s = 0.0 if self.lied() else now_s - self._patrolled_s
+        self._patrolled_s = now_s
+        bounds = dict(self.wrong())
+        self._wrong_s = {what: self._wrong_s.get(what, -passed_s) + passed_s for what in bounds}
+        for what, for_s in self._wrong_s.items():
+            if for_s > bounds[what]:
+                self.accuse(f"{what}, for {for_s:.0f} s")
+
+    def wrong(self) -> Iterable[tuple[str, float]]:
+        """What is wrong now, and for how long it may be."""
+        for what in dict.fromkeys([*self._strays(), *self._unnamed(), *self._old_action()]):
+            yield what, self.patience_s
 
     def _strays(self) -> Iterable[str]:
         """Cordons of ours that no action needs any more."""
@@ -254,7 +307,9 @@ class Judge(Observer):
         open_ids |= {row.action_id for row in record.condemned}
         for node in self.cluster.by_name.values():
             owners = cordon_owners(node.value())
-            if owners and not owners & open_ids and node.machine is not None and node.machine.alive:
+            lives = node.machine is not None and node.machine.alive
+            shown = node.machine is not None and not self.shown.is_unlisted(node.machine)
+            if owners and not owners & open_ids and lives and shown:
                 yield f"L-A2: {node.name} is left cordoned for {' '.join(sorted(owners))}"
 
     def _unnamed(self) -> Iterable[str]:
@@ -292,9 +347,11 @@ class Judge(Observer):
             node = nodes.pop(machine.instance_id, None)
             if machine.action_id and machine.instance_id not in self.named:
                 yield f"S-A3: no record has ever named {machine.instance_id}, and it runs"
+            elif node is None and not machine.action_id and machine.instance_id in self.buried:
+                continue  # it is not ours to end
             elif node is None:
-                yield f"S-A3: {machine.instance_id} runs, and its node has never joined"
-            elif not self._serves(machine):
+                yield f"S-A3: {machine.instance_id} runs, and has no node"
+            elif not self.shown.serves(machine):
                 yield f"S-A3: {machine.instance_id} runs, and takes no pods"
         for instance_id, node in nodes.items():
             yield f"S-A3: node {node.name} is left of {instance_id}, which is gone"

@@ -40,9 +40,14 @@ class Scenario(Protocol):
         ...
 
 
+ABOUT = ("instance_id", "replica_id", "worker_id")
+"""Whom an effect is about, whatever the part."""
+
+
 def named(effect: Any) -> str:
     """An effect in two words: what is done, and to which instance or worker."""
-    return f"{type(effect).__name__} {getattr(effect, 'instance_id', None) or effect.worker_id}"
+    about = next((getattr(effect, name) for name in ABOUT if getattr(effect, name, "")), "")
+    return f"{type(effect).__name__} {about}".strip()
 
 
 def describe(ahead: Write[Any] | Do[Any] | Wait | Done) -> str:

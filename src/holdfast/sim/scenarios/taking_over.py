@@ -1,212 +1,183 @@
-"""One primary, two standbys, two servers: notices, deaths, pauses, lost heartbeats."""
+"""One group, two servers, machines that come and go: notices, deaths, pauses, partitions, restores.
+
+What befalls it is in `sim.failover.strikes`, what operators do in `sim.failover.operators`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from holdfast.failover import takeover
+from holdfast.cloud.machines import ALIVE, Instance
+from holdfast.failover.agent.goals import Hook
 from holdfast.failover.events import FailoverEvent
-from holdfast.failover.group import Group, Member
-from holdfast.failover.ports import Effect, Grant, GroupStore, Seen, Term
-from holdfast.failover.roles import Move, Role
-from holdfast.kernel import (
-    Conflict,
-    Done,
-    DriverPorts,
-    Event,
-    Logged,
-    Versioned,
-    Wait,
-    Workflow,
-    Write,
-    advance,
-)
-from holdfast.sim.agents import SimAgent, SimGroup
-from holdfast.sim.gate import Gated, Kind
-from holdfast.sim.scenarios.scenario import Watched, describe, named
+from holdfast.failover.group import Degraded, Group
+from holdfast.failover.ports import Effect, GroupStore, Seen
+from holdfast.failover.roles import Status
+from holdfast.failover.workflow import workflow as shipped
+from holdfast.kernel import Event, Logged, Versioned, Workflow, Write
+from holdfast.sim.failover.gated_machines import GatedMachines
+from holdfast.sim.failover.host import Hooks, Host
+from holdfast.sim.failover.judge import Judge
+from holdfast.sim.failover.machines import SimMachines
+from holdfast.sim.failover.operators import Operators
+from holdfast.sim.failover.scale import POLICY, POOLS, SERVERS, SETTINGS, SPARE_S, TICK_S, TIMING
+from holdfast.sim.failover.server import AGENT, CLIENT, SUBJECT, Server
+from holdfast.sim.failover.store import MemoryGroups
+from holdfast.sim.failover.strikes import Strikes
+from holdfast.sim.failover.wire import GatedGroups, SimWire, Weather
+from holdfast.sim.scenarios.scenario import describe
 from holdfast.sim.world import Process, World
-
-AGENT = "agent-1"
-LEASE_S, HEARTBEAT_S, BATCH_S, TICK_S = 900.0, 300.0, 30.0, 300.0
-SERVERS = 2
-TERM = Term(LEASE_S)
-POLICY = takeover.Policy(grace_s=1_200, look_again_s=60)
 
 
 class TakingOver:
     name = "taking over"
 
     def __init__(
-        self, world: World, store: GroupStore, workflow: Workflow[Group, Seen, Effect] | None = None
+        self,
+        world: World,
+        store: GroupStore,
+        workflow: Workflow[Group, Seen, Effect] | None = None,
+        weather: Weather | None = None,
     ) -> None:
         self.world, self.groups = world, store
-        self.store = Watched(store, self._judge)
-        self.workflow = workflow or takeover.workflow(POLICY)
+        self.weather = weather or Weather()
         self.actions = 0
-        self.group = SimGroup({})
-        self.accidents = self.group.accidents
-        self.interrupted: set[str] = set()
-        self.paused_until_s: dict[str, float] = {}
-        self._inboxes: list[list[tuple[SimAgent, float]]] = [[] for _ in range(SERVERS)]
-        self._launched = 0
-        self._calm = False
+        self.judge = Judge(world.now_s, POLICY, SPARE_S)
+        self.accidents = self.judge.accidents
+        self.hosts: dict[str, Host] = {}
+        flow = workflow or shipped(POLICY)
+        self.servers = [
+            Server(world, f"server-{n}", POLICY, flow, rate=1 + world.random.uniform(-0.001, 0.001))
+            for n in range(SERVERS)
+        ]
+        self.wire = SimWire(
+            world, self.servers, self.weather, self.open_store, self._is_terminated, phase=self.phase
+        )
+        self.machines = SimMachines(world, self._booting, self._ended)
+        self.is_calm, self.failing, self.ill = False, 0, ""
+        """How many promotions are to fail; whose health is bad."""
+        self.operators = Operators(self)
+        self.strikes = Strikes(self, self.operators)
 
     def begin(self) -> None:
-        first = Write(Group(agent_id=AGENT), (Event(FailoverEvent.REGISTERED, self.world.now),))
-        self.store.commit(AGENT, self.store.read(AGENT), first, self.world.new_id())
-        for server in range(SERVERS):
-            self.world.every(TICK_S, partial(self._tick, server))
-        self.world.every(600, self._staff)
-        self.world.every(3_000, self._strike)
+        now_s = self.world.now
+        first = Group(
+            client_id=CLIENT, agent_id=AGENT, settings=SETTINGS, created_s=now_s,
+            degraded=Degraded(now_s, "NEW_GROUP", "no primary yet"),
+        )  # fmt: skip
+        told = Event(FailoverEvent.CREATED, now_s, SUBJECT, numbers={"rule": 101})
+        self.groups.commit(SUBJECT, self.groups.read(SUBJECT), Write(first, (told,)), self.world.new_id())
+        self._host("p-0001", POOLS[0])
+        self.machines.adopt("p-0001", POOLS[0])
+        for server in self.servers:
+            self.world.every(TICK_S, partial(self._sweep, server))
+        self.world.every(3_600, self.operators.operate)
+        self.world.every(3_000, self.strikes.strike)
 
     def calm(self) -> None:
-        self._calm = True
+        self.is_calm, self.failing, self.ill = True, 0, ""
+        self.weather.cut_off.clear()
+        self.weather.away_until_s = 0.0
+        self.machines.full.clear()
+        for host in self.hosts.values():
+            if host.asleep or not host.agent_runs:
+                host.wake()
 
     def phase(self) -> str:
-        group = self.store.read(AGENT).value
+        group = self.groups.read(SUBJECT).value
+        if group.recovering:
+            return "taking over: recovering"
         if group.takeover is None:
             return "taking over: serving" if group.primary else "taking over: vacant"
-        fenced, asked = group.takeover.fenced, group.takeover.asked
-        return f"taking over: {'fenced' if fenced else 'asked' if asked else 'revoked'}"
+        fenced = "fenced" if group.takeover.fenced else "revoked"
+        return f"taking over: {'promoting' if group.takeover.candidate else fenced}"
 
     def events(self, after: int) -> Sequence[Logged]:
-        return self.store.events(AGENT, after)
+        return self.groups.events(SUBJECT, after)
 
     def next_step(self) -> str:
-        return describe(self.workflow.step(self.store.read(AGENT).value, self._look(), self.world.now))
+        server = self.servers[0]
+        group = self.groups.read(SUBJECT).value
+        seen = replace(server.time.seen(self.groups, group), cloud=tuple(self.machines.all.values()))
+        return describe(server.flow.step(group, seen, server.time.now_s()))
 
     def unhealed(self) -> Sequence[str]:
-        group = self.store.read(AGENT).value
-        agent = self.group.agents.get(group.primary or "")
-        if agent is None or not agent.serving:
-            return [f"L-F1: no agent serves: {group}"]
-        return []
+        group = self.groups.read(SUBJECT).value
+        host = self.hosts.get(group.primary or "")
+        wrong = []
+        if host is None or not host.serves:
+            wrong.append(f"L-F1: no primary serves: {group.degraded}, {group.takeover}, {group.recovering}")
+        limit_s = SETTINGS.zombie_retention_s + 2 * 3_600
+        now_s = self.world.now + self.weather.step_s
+        runs = {one.instance_id for one in self.machines.all.values() if one.state in ALIVE}
+        zombies = [m for m in group.having(Status.ZOMBIE) if m.instance_id in runs]
+        old = [m.instance_id for m in zombies if now_s - m.demoted_at_s > limit_s]
+        if old and not wrong:
+            wrong.append(f"L-F2: zombies are kept for too long: {old}")
+        condemned = [m for m in group.having(Status.TERMINATING) if m.instance_id in runs]
+        late = [m for m in condemned if now_s - m.terminate_at_s > 5 * 3_600]
+        if late and not wrong:
+            wrong.append(f"L-F2: condemned machines run on: {[m.instance_id for m in late]}")
+        return wrong
 
-    def _tick(self, server: int) -> None:
-        self.world.spawn(f"server-{server}", self._work, phase=self.phase)
+    def open_store(self, process: Process) -> GatedGroups:
+        return GatedGroups(self.groups, process, self.weather, self._judged)
 
-    def _work(self, process: Process) -> None:
-        ports: DriverPorts[Group, Seen, Effect] = DriverPorts.on(
-            Gated(self.store, process),
-            AGENT,
-            look=lambda: process.call("look", Kind.LOOK, self._look),
-            perform=lambda effect: process.call(
-                named(effect), Kind.CHANGE, lambda: self.group.perform(effect)
-            ),
-            clock=process,
-            new_id=self.world.new_id,
-            random=self.world.random.random,
-        )
-        while True:
-            try:
-                ahead = advance(ports, self.workflow)
-            except Conflict:
-                continue
-            if isinstance(ahead, Done):
-                return
-            if isinstance(ahead, Wait):
-                process.sleep(max(1.0, ahead.until_s - process.now_s()))
+    def _judged(self, before: Versioned[Group], after: Versioned[Group], write: Write[Group]) -> None:
+        self.judge.commit(before, after, write)
+        self.actions += any(event.kind == FailoverEvent.PROMOTED for event in write.events)
 
-    def _look(self) -> Seen:
-        dead = {i for i, agent in self.group.agents.items() if not agent.alive}
-        return Seen(
-            leases_left_s=self.groups.leases_left_s(AGENT), interrupted=frozenset(self.interrupted | dead)
-        )
+    def _is_terminated(self, instance_id: str) -> bool:
+        stored = self.groups.groups.get(SUBJECT) if isinstance(self.groups, MemoryGroups) else None
+        return stored is not None and instance_id in stored.terminated
 
-    def _beat(self, instance_id: str) -> None:
-        """Send a heartbeat to some server, which stores many at a time."""
-        agent = self.group.agents.get(instance_id)
-        if agent is None or not agent.alive:
-            return
-        self.world.after(HEARTBEAT_S, self._beat, instance_id)
-        if self.paused_until_s.get(instance_id, 0) > self.world.now:
-            return
-        inbox = self.world.random.choice(self._inboxes)
-        inbox.append((agent, agent.now_s()))
-        if len(inbox) == 1:
-            self.world.after(BATCH_S, self._flush, inbox)
-
-    def _flush(self, inbox: list[tuple[SimAgent, float]]) -> None:
-        self.world.spawn("batch", partial(self._store_batch, inbox), phase=self.phase)
-
-    def _store_batch(self, inbox: list[tuple[SimAgent, float]], process: Process) -> None:
-        batch, inbox[:] = list(inbox), []
-        beats = [agent.heartbeat() for agent, _ in batch]
-        grants = process.call("renew", Kind.CHANGE, lambda: self.groups.renew(beats, TERM))
-        for (agent, sent_s), grant in zip(batch, grants, strict=True):
-            late_s = self.world.random.choice((0.1, 0.5, 5.0, 60.0))
-            self.world.after(late_s, self._hear, agent, grant, sent_s)
-
-    def _hear(self, agent: SimAgent, grant: Grant, sent_s: float) -> None:
-        agent.hear(grant, sent_s)
-        self.group.judge()
-
-    def _judge(self, before: Versioned[Group], after: Versioned[Group], write: Write[Group]) -> None:
-        if after.value.epoch < before.value.epoch or after.version != before.version + 1:
-            self.accidents.append(f"S-A7: {after.version} after {before.version}")
-        self.actions += any(event.kind == "promoted" for event in write.events)
-
-    def _staff(self) -> None:
-        """Stands in for launching: buries the dead and brings the standbys back to two."""
-
+    def _sweep(self, server: Server) -> None:
         def work(process: Process) -> None:
-            store = Gated(self.store, process)
-            found = store.read(AGENT)
-            group = found.value
-            gone = [m for m in group.members if m.role is not Role.PRIMARY and self._is_gone(m, group)]
-            standbys = [m for m in group.members if m.role is Role.REPLICA and m not in gone]
-            if not gone and len(standbys) >= 2:
-                return
-            events = [
-                Event(FailoverEvent.CONFIRMED_GONE, process.now_s(), about=member.instance_id)
-                for member in gone
-            ]
-            for member in gone:
-                group = group.move(member.instance_id, Move.CONFIRMED_GONE)
-                self.group.agents.pop(member.instance_id, None)
-            members = [m for m in group.members if m.role is not Role.TERMINATED]
-            for _ in range(2 - len(standbys)):
-                members.append(Member(self._launch(), Role.REPLICA, ready=True))
-                events.append(
-                    Event(FailoverEvent.STANDBY_READY, process.now_s(), about=members[-1].instance_id)
-                )
-            store.commit(
-                AGENT,
-                found,
-                Write(replace(group, members=tuple(members)), tuple(events)),
-                self.world.new_id(),
+            done = False
+            try:
+                server.drive(self.open_store(process), GatedMachines(self, process), process.sleep)
+                done = True
+            finally:
+                if not done:
+                    server.restart()  # its process died
+
+        self.world.spawn(server.name, work, phase=self.phase)
+
+    # Machines.
+
+    def _host(self, instance_id: str, pool: str, token: str = "") -> None:
+        random = self.world.random
+
+        def takes_s(hook: Hook) -> float:
+            return (
+                random.uniform(5, 60) if hook in (Hook.HEALTH, Hook.SYNC_STATUS) else random.uniform(10, 300)
             )
 
-        self.world.spawn("staff", work, phase=self.phase)
+        def fails(hook: Hook) -> bool:
+            if hook is Hook.HEALTH:
+                return instance_id == self.ill
+            if hook is Hook.ON_PROMOTE and self.failing > 0:
+                self.failing -= 1
+                return True
+            return False
 
-    def _is_gone(self, member: Member, group: Group) -> bool:
-        """Dead, or a zombie that has been terminated once its lease is over."""
-        agent = self.group.agents.get(member.instance_id)
-        if agent is None or not agent.alive:
-            return True
-        if member.role is Role.ZOMBIE and not group.takeover and not agent.serving:
-            agent.alive = False
-        return not agent.alive
+        self.hosts[instance_id] = Host(
+            self.world, instance_id, pool, self.wire, TIMING, rate=1 + random.uniform(-0.009, 0.009),
+            hooks=Hooks(takes_s, fails), token=token, changed=lambda host: self._serving(),
+            lag_s=lambda host: random.choice((0.0, 10.0, 100.0, 2_000.0)),
+        )  # fmt: skip
 
-    def _launch(self) -> str:
-        self._launched += 1
-        instance_id = f"p-{self._launched:04d}"
-        rate = 1 + self.world.random.uniform(-0.009, 0.009)
-        started_s = self.world.now
-        clock = lambda: started_s + (self.world.now - started_s) * rate  # noqa: E731
-        self.group.agents[instance_id] = SimAgent(AGENT, instance_id, clock)
-        self.world.after(1.0, self._beat, instance_id)
-        return instance_id
+    def _serving(self) -> None:
+        self.judge.serving(self.hosts.values())
 
-    def _strike(self) -> None:
-        """The primary gets a notice, dies, or falls asleep for longer than its lease."""
-        primary = self.store.read(AGENT).value.primary
-        if primary is None or self._calm:
-            return
-        match self.world.random.randrange(3):
-            case 0:
-                self.interrupted.add(primary)
-            case 1:
-                self.group.agents[primary].alive = False
-            case _:
-                self.paused_until_s[primary] = self.world.now + self.world.random.uniform(60, 3_000)
+    def _booting(self, one: Instance) -> None:
+        def boot() -> None:
+            if one.instance_id in self.machines.all and one.instance_id not in self.hosts:
+                self._host(one.instance_id, f"{one.instance_type}.{one.zone}", one.token)
+
+        self.world.after(self.world.random.uniform(300, 3_000), boot)
+
+    def _ended(self, instance_id: str) -> None:
+        host = self.hosts.get(instance_id)
+        if host is not None:
+            host.die()

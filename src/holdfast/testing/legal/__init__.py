@@ -7,11 +7,12 @@ leaves its place only for another one that is named here.
 """
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.kernel import Event, Versioned, Write
-from holdfast.testing.legal import leaving, memory, scale_down, scale_up, timestamps
+from holdfast.testing.legal import known, leaving, memory, scale_down, scale_up, timestamps
 from holdfast.testing.legal.commit import Commit
 
 NAME = "S-A8"
@@ -29,8 +30,11 @@ def illegal(
         commit.accuse(f"it tells of {commit.told_s:.0f}, which is {commit.told_s - now_s:.0f} s to come")
     if before == after:
         commit.accuse("it changes nothing")
-    for judge in (scale_up.judge, scale_down.judge, leaving.judge, memory.judge, timestamps.judge):
-        judge(commit)
+    judges: tuple[ModuleType, ...] = (scale_up, scale_down, leaving, memory, known, timestamps)
+    if commit.tells("recordRestored"):
+        judges = (memory, known)  # what was open is given up: it went on in the log that is ahead
+    for each in judges:
+        each.judge(commit)
     for kind, about in commit.unexplained():
         commit.accuse(f"{kind} is told of {about or 'it'}, and the record shows nothing of the kind")
     return [f"{NAME}: {problem}" for problem in commit.problems]

@@ -6,13 +6,19 @@ condemned -> gone, and nowhere else; gone is forgotten after a while, and never 
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
-from holdfast.autoscaler.record import OPEN, READY, UNNEEDED, Condemned, Interrupted
+from holdfast.autoscaler.record import DECLINED, OPEN, READY, UNNEEDED, Condemned, Interrupted
 from holdfast.cloud import NoticeKind
 from holdfast.testing.legal.commit import Commit
 
-CERTAINTY: Final = {NoticeKind.REBALANCE: 0, NoticeKind.INTERRUPTION: 1, NoticeKind.GONE: 2}
+CERTAINTY: Final = {
+    NoticeKind.REBALANCE: 0,
+    NoticeKind.NOT_READY: 1,
+    NoticeKind.INTERRUPTION: 2,
+    NoticeKind.GONE: 3,
+}
 
 
 def judge(commit: Commit) -> None:
@@ -39,8 +45,15 @@ def _condemned(commit: Commit) -> None:
     for instance_id, row in now.items():
         if instance_id not in was:
             _newly_condemned(commit, row)
-        elif was[instance_id] != row:
+        elif was[instance_id] != row and not _refused(commit, was[instance_id], row):
             commit.accuse(f"{instance_id} is condemned by another, at another time or for another reason")
+
+
+def _refused(commit: Commit, old: Condemned, row: Condemned) -> bool:
+    """The cloud refuses to end it: counted, told, and asked again later."""
+    told = commit.tells("terminationRefused", row.instance_id)
+    once_more = (row.refused, row.retry_s > commit.at_s) == (old.refused + 1, True)
+    return bool(told and once_more and replace(old, refused=row.refused, retry_s=row.retry_s) == row)
 
 
 def _newly_condemned(commit: Commit, row: Condemned) -> None:
@@ -57,12 +70,16 @@ def _interrupted(commit: Commit) -> None:
     for instance_id, row in now.items():
         old = was.get(instance_id)
         if old is None:
-            commit.expect(f"{instance_id} is interrupted", instance_id, "interrupted")
+            commit.expect(f"{instance_id} is interrupted", instance_id, *_news(row))
             if row.replacement or row.drained:
                 commit.accuse(f"{instance_id} is replaced or drained before its notice is recorded")
         elif old != row:
             _became(commit, old, row)
     _replaced(commit, was, now)
+
+
+def _news(row: Interrupted) -> tuple[str, ...]:
+    return ("notReadyTooLong",) if row.kind is NoticeKind.NOT_READY else ("interrupted", "lost")
 
 
 def _let_go(commit: Commit, row: Interrupted) -> None:
@@ -80,10 +97,10 @@ def _let_go(commit: Commit, row: Interrupted) -> None:
 def _became(commit: Commit, old: Interrupted, row: Interrupted) -> None:
     i = old.instance_id
     if (old.kind, old.at_s, old.deadline_s) != (row.kind, row.at_s, row.deadline_s):
-        commit.expect(f"the notice of {i} changes", i, "interrupted")
+        commit.expect(f"the notice of {i} changes", i, *_news(row))
         if CERTAINTY[row.kind] <= CERTAINTY[old.kind]:
             commit.accuse(f"{i} has another deadline, and nothing is more certain than before")
-        if row.replacement != old.replacement:
+        if row.replacement != old.replacement and (old.replacement, row.replacement) != (DECLINED, ""):
             commit.accuse(f"{i} is replaced otherwise because its interruption is more certain")
         return
     if row.drained != old.drained:
@@ -101,7 +118,9 @@ def _decided(commit: Commit, old: Interrupted, now: str) -> None:
         ended = was is not None and up is None and was.action_id == old.replacement
         if not ended or now not in ("", READY):
             commit.accuse(f"the replacement of {i} was {old.replacement} and is {now or 'undecided'}")
-    elif now == UNNEEDED:
+    elif now == DECLINED and old.kind is not NoticeKind.REBALANCE:
+        commit.accuse(f"{i} is taken for certain, and its replacement is declined")
+    elif now in (UNNEEDED, DECLINED):
         commit.expect(f"{i} is not replaced", i, "notReplaced")
     elif up is None or now != up.action_id:
         commit.accuse(f"{i} is to be replaced by {now}, which is no open scale-up")

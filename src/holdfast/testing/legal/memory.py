@@ -6,10 +6,12 @@ A memory is kept until its time is over.  No event has to tell that it has run o
 from collections import Counter
 from typing import Final
 
-from holdfast.autoscaler.record import Cordon
+from holdfast.autoscaler.record import Cluster, Cordon, LaunchStatus
 from holdfast.testing.legal.commit import Commit, open_action
 
 HOUR_S: Final = 3_600
+RECLAIMED: Final = "being reclaimed"
+"""Why an offering is left alone from which the cloud takes machines back."""
 
 
 def judge(commit: Commit) -> None:
@@ -22,6 +24,10 @@ def judge(commit: Commit) -> None:
         _unavailable(commit)
     if before.spent != after.spent:
         _spent(commit)
+    if before.not_ready != after.not_ready:
+        _not_ready(commit)
+    if before.unhelped != after.unhelped:
+        _unhelped(commit)
     if before.missing != after.missing:
         _missing(commit)
     if before.strays != after.strays:
@@ -37,7 +43,8 @@ def _recent(commit: Commit) -> None:
             commit.accuse(f"{one.instance_id} was launched {commit.at_s - one.at_s} s ago, and is forgotten")
     for one in now - was:
         if one.instance_id not in joined:
-            commit.expect(f"{one.instance_id} counts as launched lately", one.instance_id, "adopted")
+            named = ("adopted", "joinUnknown")
+            commit.expect(f"{one.instance_id} counts as launched lately", one.instance_id, *named)
         commit.dated(f"the launch of {one.instance_id}", one.at_s)
 
 
@@ -59,29 +66,84 @@ def _unavailable(commit: Commit) -> None:
     for one in was - now:
         if one.offering not in anew and commit.told_s < one.until_s:
             commit.accuse(f"{one.offering} was to be left alone until {one.until_s}, and is not")
+    noticed = [i for i in _interruptions(commit) if commit.tells("interrupted", i)]
     for one in now - was:
         told = up is not None and (
             commit.tells("launchRefused", up.action_id)
             or commit.tells("recordScaleUpInstances", up.action_id)
         )
+        if one.reason == RECLAIMED and noticed and one.until_s > commit.at_s:
+            continue
         if not told or one.until_s < commit.at_s:
             commit.accuse(f"{one.offering} is left alone until {one.until_s}, and no request came out short")
 
 
+def _interruptions(commit: Commit) -> list[str]:
+    """Machines whose notice is new, or more certain than before."""
+    known = set(commit.before.interrupted)
+    return [row.instance_id for row in commit.after.interrupted if row not in known]
+
+
 def _spent(commit: Commit) -> None:
     """What is booked newly is judged with the requests that it is booked for."""
-    was, now = Counter(commit.before.spent), Counter(commit.after.spent)
-    for one in was - now:
-        if commit.told_s - one.at_s < HOUR_S:
-            commit.accuse(f"{one.count} launches of {one.action_id} are forgotten within the hour")
+    was, now = _booked(commit.before), _booked(commit.after)
+    lowered = 0
+    for key, count in was.items():
+        if now[key] < count and commit.told_s - key[1] < HOUR_S:
+            lowered += count - now[key]
+    refused = _refused(commit)
+    if lowered > refused:
+        commit.accuse(f"{lowered} launches are forgotten within the hour, and {refused} were refused")
     up = commit.after.scale_up
-    for one in now - was:
-        if up is None or (one.action_id, one.at_s) != (up.action_id, commit.at_s):
-            commit.accuse(f"{one.count} launches of {one.action_id} are booked, and no request asks for them")
+    for (action_id, at_s, _), count in (now - was).items():
+        if up is None or (action_id, at_s) != (up.action_id, commit.at_s):
+            commit.accuse(f"{count} launches of {action_id} are booked, and no request asks for them")
         elif up == commit.before.scale_up:
-            commit.accuse(
-                f"{one.count} launches of {one.action_id} are booked, and nothing is newly asked for"
-            )
+            commit.accuse(f"{count} launches of {action_id} are booked, and nothing is newly asked for")
+
+
+def _booked(cluster: Cluster) -> Counter[tuple[str, int, str]]:
+    counts = Counter[tuple[str, int, str]]()
+    for one in cluster.spent:
+        counts[one.action_id, one.at_s, one.purpose] += one.count
+    return counts
+
+
+def _refused(commit: Commit) -> int:
+    """Of the launches that were asked for, those that this commit says were certainly not made."""
+    up = commit.after.scale_up
+    now = {(row.group, row.attempt): row for row in up.launches} if up else {}
+    count = 0
+    for row in commit.before.scale_up.intended if commit.before.scale_up else ():
+        after = now.get((row.group, row.attempt), row)
+        if after.status is not LaunchStatus.INTENDED:
+            count += row.count - len(after.instance_ids)
+    return count
+
+
+def _not_ready(commit: Commit) -> None:
+    was, now = set(commit.before.not_ready), set(commit.after.not_ready)
+    for one in was - now:
+        commit.expect(
+            f"{one.instance_id} is noted as not ready no longer",
+            one.instance_id,
+            "notReadyOver",
+            "notReadyTooLong",
+        )
+    for one in now - was:
+        commit.expect(f"{one.instance_id} is not ready", one.instance_id, "notReady")
+        commit.dated(f"since when {one.instance_id} is not ready", one.since_s)
+
+
+def _unhelped(commit: Commit) -> None:
+    was, now = set(commit.before.unhelped), set(commit.after.unhelped)
+    anew = {one.pods for one in now}
+    for one in was - now:
+        if one.pods not in anew:
+            commit.expect(f"{one.pods} may ask for nodes again", one.pods, "unhelpedOver")
+    for one in now - was:
+        commit.expect(f"no node helps {one.pods}", one.pods, "unhelped")
+        commit.dated(f"since when no node helps {one.pods}", one.since_s)
 
 
 def _missing(commit: Commit) -> None:
@@ -109,7 +171,7 @@ def _strays(commit: Commit) -> None:
 def _owners(commit: Commit) -> set[str]:
     cluster = commit.before
     action = open_action(cluster)
-    owners = {f"{row.kind}-{row.instance_id}" for row in cluster.interrupted}
+    owners = {row.action_id for row in cluster.interrupted}
     owners |= {one.action_id for one in cluster.condemned}
     return owners | ({action.action_id} if action is not None else set())
 

@@ -1,7 +1,8 @@
 """A scale-up: begun alone, extended or asked for elsewhere, answered, settled one by one, ended once.
 
 Requests keep their numbers and words: a token stands for one request for ever.  What was launched stays
-until it has joined or is lost.  A request has the time that it was given, and once more if it is extended.
+until it has joined or is lost.  A request has the time that it was given, and as much again each time that
+it is extended.
 """
 
 from collections import Counter
@@ -9,7 +10,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
-from holdfast.autoscaler.record import Launch, LaunchStatus, ScaleUp
+from holdfast.autoscaler.record import EXTENSIONS_MAX, Launch, LaunchStatus, ScaleUp
 from holdfast.testing.legal.commit import Commit, follow, open_action
 
 INTENDED, ANSWERED = LaunchStatus.INTENDED, LaunchStatus.ANSWERED
@@ -24,7 +25,15 @@ ANSWERS: Final[dict[tuple[LaunchStatus, LaunchStatus], tuple[str, ...]]] = {
 }
 """What may become of a request, and how that is told."""
 WORDS: Final = attrgetter(
-    "pool", "zone", "subnet_id", "market", "instance_type", "template_id", "template_version", "bound"
+    "pool",
+    "zone",
+    "subnet_id",
+    "market",
+    "instance_type",
+    "template_id",
+    "template_version",
+    "bound",
+    "purpose",
 )
 """What a request says, beside its number and how many it asks for."""
 ASKING: Final = ("beginScaleUp", "extendScaleUp", "retryScaleUp")
@@ -85,7 +94,8 @@ def _settled(commit: Commit, was: ScaleUp, now: ScaleUp) -> None:
     for instance_id in sorted(joined):
         commit.expect(f"{instance_id} joined", instance_id, "joined")
     for instance_id in sorted(lost):
-        commit.expect(f"{instance_id} is lost", instance_id, "diedBeforeJoining", "terminating")
+        ends = ("diedBeforeJoining", "terminating", "unmatched", "joinUnknown")
+        commit.expect(f"{instance_id} is lost", instance_id, *ends)
     strangers = (joined | lost) - set(was.joining)
     if strangers:
         commit.accuse(
@@ -134,8 +144,9 @@ def _extended(commit: Commit, old: Launch, row: Launch) -> int:
     if (old.at_s, old.extended) == (row.at_s, row.extended):
         return 0
     late_s = commit.at_s - old.at_s
-    if old.extended or not row.extended:
-        commit.accuse(f"request {_name(old)} is given more time, and not for the first time")
+    if row.extended != old.extended + 1 or row.extended > EXTENSIONS_MAX:
+        times = f"{old.extended} times before, {row.extended} now, {EXTENSIONS_MAX} at most"
+        commit.accuse(f"request {_name(old)} is given more time: {times}")
     elif late_s < commit.settings.join_timeout_s:
         commit.accuse(f"request {_name(old)} is given more time after {late_s} s, before it has run out")
     commit.dated(f"the extension of request {_name(old)}", row.at_s)

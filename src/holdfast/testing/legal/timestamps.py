@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from holdfast.autoscaler.record import LaunchStatus, PoolFailure, ScaleUp
 from holdfast.kernel import FREE
 from holdfast.testing.legal.commit import Commit
 
@@ -16,6 +17,7 @@ def judge(commit: Commit) -> None:
     _cool_downs(commit)
     _since(commit, "pendingSinceEpoch", before.pending_since_s, after.pending_since_s)
     _since(commit, "idleSinceEpoch", before.idle_since_s, after.idle_since_s)
+    _pools_idle(commit)
     _failures(commit)
     if before.lock != after.lock:
         _lock(commit)
@@ -28,6 +30,11 @@ def judge(commit: Commit) -> None:
     held = (before.hold_code, before.hold_reason)
     if held != (after.hold_code, after.hold_reason) and not _decides(commit):
         commit.accuse("the reason for holding changes, and no decision is told")
+
+
+def _looked(commit: Commit) -> bool:
+    changed = [commit.tells("conditionChanged", what) for what in ("pending", "idle", "neither")]
+    return any(changed) or _decides(commit)
 
 
 def _decides(commit: Commit) -> bool:
@@ -65,28 +72,71 @@ def _cool_downs(commit: Commit) -> None:
 def _since(commit: Commit, name: str, was: int, now: int) -> None:
     if was == now:
         return
-    looked = [commit.tells("conditionChanged", what) for what in ("pending", "idle", "neither")]
-    if not (_decides(commit) or any(looked)):
+    if not _looked(commit):
         commit.accuse(f"{name} was {was} and is {now}, and no event tells of a look")
     if now not in (0, commit.at_s) or (now and 0 < was < commit.at_s):
         commit.accuse(f"{name} was {was} and is {now}: it begins now, or it is over")
 
 
+def _pools_idle(commit: Commit) -> None:
+    if commit.before.pools_idle == commit.after.pools_idle:
+        return
+    if not _looked(commit):
+        commit.accuse("which pools are idle changes, and no event tells of a look")
+    was = {one.pool: one.since_s for one in commit.before.pools_idle}
+    now = {one.pool: one.since_s for one in commit.after.pools_idle}
+    for pool in sorted(was.keys() | now.keys()):
+        # Where no pool had a stamp of its own, that of the fleet counted.
+        before_s = was.get(pool, 0 if was else commit.before.idle_since_s)
+        _since(commit, f"since when pool {pool} is idle", before_s, now.get(pool, 0))
+
+
 def _failures(commit: Commit) -> None:
-    before, after = commit.before, commit.after
-    was, now = (before.failures, before.back_off_until_s), (after.failures, after.back_off_until_s)
-    up = before.scale_up
-    if up is None or after.scale_up is not None:
-        if was != now:
-            commit.accuse(f"the back-off was {was} and is {now}, and no scale-up ended")
-    elif up.requested <= len(up.joined):
-        if now != (0, 0):
-            commit.accuse(f"scale-up {up.action_id} brought all that it was for, and backs off: {now}")
-    else:
-        wait_s = after.back_off_until_s - commit.at_s
-        s = commit.settings
-        if after.failures != before.failures + 1 or not s.back_off_first_s <= wait_s <= s.back_off_max_s:
-            commit.accuse(f"scale-up {up.action_id} came out short, and the back-off was {was} and is {now}")
+    """A pool backs off when a scale-up ends that came out short there, or when its template is refused."""
+    was = {one.pool: one for one in commit.before.pool_failures}
+    now = {one.pool: one for one in commit.after.pool_failures}
+    up = commit.before.scale_up
+    ended = up if up is not None and commit.after.scale_up is None else None
+    for pool in sorted(was.keys() | now.keys()):
+        if was.get(pool) != now.get(pool):
+            _failed(commit, pool, was.get(pool), now.get(pool), ended)
+    if ended is None:
+        return
+    for pool in {row.pool for row in ended.launches}:
+        short = _came_short(ended, pool)
+        if short and now.get(pool) == was.get(pool):
+            commit.accuse(
+                f"scale-up {ended.action_id} came out short in pool {pool}, which does not back off"
+            )
+        if not short and pool in now:
+            commit.accuse(
+                f"scale-up {ended.action_id} brought all that pool {pool} was asked for: it backs off"
+            )
+
+
+def _failed(
+    commit: Commit, pool: str, was: PoolFailure | None, now: PoolFailure | None, ended: ScaleUp | None
+) -> None:
+    refused = commit.tells("poolFailed", pool)
+    if ended is None and not refused:
+        commit.accuse(f"the back-off of pool {pool} was {was} and is {now}, and no scale-up ended")
+        return
+    if now is None:
+        return
+    before, s = was.failures if was else 0, commit.settings
+    wait_s = now.until_s - commit.at_s
+    counted = now.failures == before + 1 or (not refused and now.failures == before)
+    if not counted or not s.back_off_first_s <= wait_s <= s.back_off_max_s:
+        commit.accuse(f"the back-off of pool {pool} was {was} and is {now}")
+
+
+def _came_short(up: ScaleUp, pool: str) -> bool:
+    lost = set(up.lost)
+    return any(
+        row.status is LaunchStatus.ABANDONED or lost.intersection(row.instance_ids)
+        for row in up.launches
+        if row.pool == pool
+    )
 
 
 def _lock(commit: Commit) -> None:

@@ -39,6 +39,8 @@ class DynamoItems(Generic[Record]):
         self._client, self._codec = client, codec
         self._table, self._key, self._events_table = table, key, events_table
         self._beside, self._events_kept_s = beside, events_kept_s
+        self._behind: set[str] = set()
+        """Records that were found behind their log: from then on the log is asked too."""
 
     def read(self, subject: str) -> Versioned[Record]:
         raw, version = self._get(subject), 0
@@ -46,11 +48,14 @@ class DynamoItems(Generic[Record]):
             # Either the record was lost, and goes on where its log ends, or it was first
             # written between the two looks.  Only a third one can tell.
             raw = self._get(subject)
-        item = plain_item(raw)
+        item, restored_from = plain_item(raw), None
         if "version" in item:
             version = load_version(item, table=self._table, key=subject)
+            if subject in self._behind and (last := self._last_told(subject)) > version:
+                version, restored_from = last, version
         value = self._codec.load(item, table=self._table, key=subject)
-        return Versioned(value, version, str(item.get("commitId", "")), self._guarded_attributes(raw))
+        commit_id = str(item.get("commitId", ""))
+        return Versioned(value, version, commit_id, self._guarded_attributes(raw), restored_from)
 
     def _get(self, subject: str) -> Mapping[str, Any]:
         with translate_errors(f"read {self._table}"):
@@ -82,11 +87,26 @@ class DynamoItems(Generic[Record]):
                 reasons: list[Any] = error.response.get("CancellationReasons", [])
                 if failed_condition(reasons) is None:
                     raise cancellation_error(f"commit {self._table}", reasons) from error
-                if self._winner(subject, version) != commit_id:
+                winner = self._winner(subject, version)
+                if winner != commit_id:
+                    if not failed_condition(reasons[:1]):  # the record itself has not moved on
+                        self._note_whether_behind(subject, found.version, winner)
                     raise Conflict(
                         f"{self._table} {subject}: no longer at version {found.version}"
                     ) from error
         return done
+
+    def _note_whether_behind(self, subject: str, version: int, winner: str | None) -> None:
+        """The log has the next version, and the record is still at this one: it was restored, and not lost
+        in a race.  Record and log are always written together."""
+        if winner is None:
+            return
+        try:
+            stored = plain_item(self._get(subject)).get("version")
+        except (Busy, Unknown):
+            return  # the next refusal will tell
+        if stored == version:
+            self._behind.add(subject)
 
     def _winner(self, subject: str, version: int) -> str | None:
         """Whose write a failed condition met: it may be our own first try, whose answer was lost."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.adapters.aws.dynamodb.errors import cancellation_error, failed_condition, translate_errors
+from holdfast.adapters.aws.dynamodb.tables import key_names
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -30,8 +31,7 @@ class Table:
 def describe(client: "DynamoDBClient", table: str) -> Table:
     with translate_errors(f"describe {table}"):
         found: Any = client.describe_table(TableName=table)["Table"]
-    keys = sorted(found["KeySchema"], key=lambda each: each["KeyType"])
-    return Table(tuple(each["AttributeName"] for each in keys), str(found["TableStatus"]))
+    return Table(key_names(found), str(found["TableStatus"]))
 
 
 def expiring_attribute(client: "DynamoDBClient", table: str) -> str:

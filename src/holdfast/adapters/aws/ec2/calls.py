@@ -21,6 +21,7 @@ CALLS = (
     Call("ec2:DescribeInstanceTypes", False),
     Call("ec2:DescribeInstances", False),
     Call("ec2:DescribeLaunchTemplateVersions", False),
+    Call("ec2:DescribeSpotInstanceRequests", False),
     Call("ec2:DescribeSpotPriceHistory", False),
     Call("ec2:DescribeSubnets", False),
     Call("ec2:GetConsoleOutput", True),

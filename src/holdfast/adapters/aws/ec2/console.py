@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.aws.errors import Rejected, translate_errors
+from holdfast.cloud.text import plain
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -31,7 +32,7 @@ ASSIGNED: Final = re.compile(
 def end_of_console(client: "EC2Client", instance_id: str) -> str:
     """The last lines, decoded and masked; empty if there are none, or the machine is not known."""
     try:
-        return masked(_output(client, instance_id))[-KEPT:]
+        return plain(masked(_output(client, instance_id)))[-KEPT:]
     except Rejected as error:
         if error.code.startswith("InvalidInstanceID"):
             return ""

@@ -48,6 +48,8 @@ MACHINE: Final = {
     "launchTime": Field("LaunchTime", convert=_moment),
     "clientToken": Field("ClientToken"),
     "privateIpAddress": Field("PrivateIpAddress"),
+    "stateReason": Field("StateReason", {"message": Field("Message")}),
+    "privateDnsName": Field("PrivateDnsName"),
     "tagSet": Field("Tags", {"key": Field("Key"), "value": Field("Value")}, many=True),
 }
 RESERVATIONS: Final = "Reservations"

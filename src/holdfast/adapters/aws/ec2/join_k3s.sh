@@ -28,6 +28,8 @@ who_am_i() {
         id=$(about instance-id) &&
         zone=$(about placement/availability-zone) &&
         region=$(about placement/region) &&
+        type=$(about instance-type) &&
+        capacity=$(about instance-life-cycle) &&
         return
     say "the metadata service does not answer: waiting for it"
     return 1
@@ -60,6 +62,7 @@ read_token() {
 # The full form of a token names the authority, so that the agent compares it too.
 write_token() {
     case "$token" in
+    *::server:*) say "WARNING: $parameter holds the server's token: store the agent's instead" ;;
     K10*) ;;
     *)
         if [ -z "$ca_hash" ]; then

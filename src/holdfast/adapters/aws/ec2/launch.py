@@ -18,7 +18,6 @@ CAPACITY: Final = frozenset(
         "InsufficientInstanceCapacity",
         "InsufficientHostCapacity",
         "InsufficientReservedInstanceCapacity",
-        "InsufficientFreeAddressesInSubnet",
         "SpotMaxPriceTooLow",
         "UnfulfillableCapacity",
         "Unsupported",
@@ -26,15 +25,20 @@ CAPACITY: Final = frozenset(
 )
 """Not this type, in this zone, in this market, now.  `Unsupported`: the zone does not have the type."""
 QUOTA: Final = frozenset({"VcpuLimitExceeded", "InstanceLimitExceeded", "MaxSpotInstanceCountExceeded"})
-CODES: Final = Codes(rejected=CAPACITY | QUOTA)
+SUBNET: Final = frozenset({"InsufficientFreeAddressesInSubnet", "InvalidSubnetID.NotFound", "InvalidSubnet"})
+"""This subnet is full or not there; others of the pool may do."""
+TYPE: Final = frozenset({"InvalidInstanceType"})
+CODES: Final = Codes(rejected=CAPACITY | QUOTA | SUBNET | TYPE)
 EXISTED: Final = "IdempotentInstanceTerminated"
 MISMATCH: Final = "IdempotentParameterMismatch"
+UNFIT: Final = "InvalidParameterValue"
 
 FIXES: Final = (
     ("InvalidAMIID", "ami_id", "give an image of this region that is not deleted"),
     ("InvalidKeyPair", "key_name", "give a key pair of this region"),
     ("InvalidSecurityGroupID", "security_group_ids", "give groups of the subnets' own network"),
     ("InvalidGroup", "security_group_ids", "give groups of the subnets' own network"),
+    ("InsufficientFreeAddresses", "subnet_ids", "give it another subnet, or free addresses in this one"),
     ("InvalidSubnetID", "subnet_ids", "give subnets of this region"),
     ("InvalidLaunchTemplate", "launch_template_id", "it was deleted; without this setting one is made anew"),
     ("InvalidParameterValue", "", "one of the pool's settings does not fit the others or this region"),
@@ -61,6 +65,8 @@ class LaunchRequest:
     count: int
     """At most so many; one is enough to succeed."""
     tags: Mapping[str, str]
+    user_data: str = ""
+    """A script of this launch alone, instead of the template's."""
 
 
 def run_request(launch: LaunchRequest) -> dict[str, Any]:
@@ -81,6 +87,8 @@ def run_request(launch: LaunchRequest) -> dict[str, Any]:
             {"ResourceType": "volume", "Tags": worn},
         ],
     }
+    if launch.user_data:
+        request["UserData"] = launch.user_data  # boto3 itself encodes it
     if launch.market is Market.SPOT:
         once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
         request["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once}
@@ -114,7 +122,17 @@ def refusal(error: Rejected, pool: str) -> Refused:
         return Refused(Refusal.EXISTED, str(error))
     if error.code == MISMATCH:
         return Refused(Refusal.MISMATCH, str(error))
-    return Refused(Refusal.REFUSED, f"{error}{_fix(error.code, pool)}")
+    told = f"{error}{_fix(error.code, pool)}"
+    if error.code in SUBNET:
+        return Refused(Refusal.SUBNET, told)
+    if error.code in TYPE or (error.code == UNFIT and "instance type" in _spaced(error.message)):
+        return Refused(Refusal.TYPE, told)
+    return Refused(Refusal.REFUSED, told)
+
+
+def _spaced(message: str) -> str:
+    """EC2 writes `InstanceType` as often as `instance type`."""
+    return message.replace("InstanceType", "instance type").lower()
 
 
 def _fix(code: str, pool: str) -> str:

@@ -1,6 +1,6 @@
 """What DescribeInstances shows, as the product sees it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from holdfast.adapters.aws.ec2 import tags
@@ -24,6 +24,13 @@ def list_workers(client: "EC2Client", scheme: TagScheme, page: int = PAGE) -> li
         if not scheme.is_control_plane(worn):
             found[each["InstanceId"]] = _instance(each, worn)
     return list(found.values())
+
+
+def list_tagged(client: "EC2Client", wanted: Mapping[str, str], page: int = PAGE) -> list[Instance]:
+    """Every machine with these tags, dead or alive."""
+    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": [wanted[key]]} for key in wanted]
+    found = {each["InstanceId"]: each for each in _described(client, filters, page)}
+    return [_instance(each, tags.read(each.get("Tags", []))) for each in found.values()]
 
 
 def control_plane_address(client: "EC2Client", scheme: TagScheme, page: int = PAGE) -> str:
@@ -58,4 +65,7 @@ def _instance(seen: "InstanceTypeDef", worn: dict[str, str]) -> Instance:
         pool=worn.get(tags.POOL_TAG, "default"),
         action_id=worn.get(tags.ACTION_TAG, ""),
         token=seen.get("ClientToken", ""),
+        ended_why=seen.get("StateReason", {}).get("Message", ""),
+        private_ip=seen.get("PrivateIpAddress", ""),
+        private_dns=seen.get("PrivateDnsName", ""),
     )

@@ -26,8 +26,8 @@ NO_SUCH_NAME: Final = "InvalidLaunchTemplateName.NotFoundException"
 NAME_TAKEN: Final = "InvalidLaunchTemplateName.AlreadyExistsException"
 UNFIT: Final = re.compile(r"[^a-zA-Z0-9().\-/_]")
 USER_DATA_BYTES_MAX: Final = 16_384
-METADATA: Final = {"HttpEndpoint": "enabled", "HttpTokens": "required", "HttpPutResponseHopLimit": 1}
-"""Only with a session, and only for the machine itself: a pod is a hop further away."""
+METADATA: Final = {"HttpEndpoint": "enabled", "HttpTokens": "required"}
+"""Only with a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,8 @@ class TemplateSpec:
     disk_gib: int = 0
     """The size of the root disk.  0: as the image has it."""
     disk_device: str = "/dev/xvda"
+    imds_hop_limit: int = 1
+    """1: only the machine itself reaches its metadata.  A pod is a hop further away."""
     user_data: str = ""
     """The script that the machines run when they first boot."""
     launch_template_id: str = ""
@@ -70,7 +72,7 @@ def template_data(spec: TemplateSpec) -> dict[str, Any]:
     return {
         "ImageId": spec.ami_id,
         "UserData": base64.b64encode(script).decode(),
-        "MetadataOptions": METADATA,
+        "MetadataOptions": {**METADATA, "HttpPutResponseHopLimit": spec.imds_hop_limit},
         # A machine that shuts itself down must not stay behind, stopped, forgotten and paid for.
         "InstanceInitiatedShutdownBehavior": "terminate",
         **({"SecurityGroupIds": list(spec.security_group_ids)} if spec.security_group_ids else {}),
@@ -115,15 +117,26 @@ class Templates:
         self._found.clear()
 
     def prepare(self, spec: TemplateSpec) -> None:
-        """Make the version, unless it is there.  Twice is once, by the digest as token."""
+        """Make the version, unless it is there.  Twice is once, by the digest as token.
+
+        Looks first: a role that may make versions only of templates with our tag is refused where there is
+        no template yet, and is not told that there is none.
+        """
         if spec.launch_template_id or self.find(spec):
+            return
+        if not self.exists(spec):
+            self._make_template(spec)
             return
         try:
             self._make_version(spec)
         except Rejected as error:
             if error.code != NO_SUCH_NAME:
                 raise
-            self._make_template(spec)
+            self._make_template(spec)  # it was deleted between our two calls
+
+    def exists(self, spec: TemplateSpec) -> bool:
+        """Whether the pool's template is there, in whatever versions.  Repeatable."""
+        return bool(self._versions(LaunchTemplateName=self._name(spec)))
 
     def _make_template(self, spec: TemplateSpec) -> None:
         worn = tags.written(self._scheme.of_template(spec.pool))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.aws.errors import Denied, Rejected, translate_errors
+from holdfast.cloud.launches import Termination
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -16,19 +17,19 @@ PROTECTED: Final = "OperationNotPermitted"
 INSTANCE: Final = re.compile(r"\bi-[0-9a-z]+\b")
 
 
-def terminate(client: "EC2Client", instance_ids: Sequence[str]) -> dict[str, bool]:
-    """By id, whether EC2 took it.  EC2 refuses a whole call for one id that it does not know, does
+def terminate(client: "EC2Client", instance_ids: Sequence[str]) -> dict[str, Termination]:
+    """By id, what EC2 said.  EC2 refuses a whole call for one id that it does not know, does
     not let us terminate, or protects: then the others are asked for without it.
 
     Raises Denied if every single one was denied, and Busy or Unknown as soon as one call says so.
     """
     wanted = list(dict.fromkeys(instance_ids))
-    accepted, denied = dict.fromkeys(wanted, False), list[Denied]()
+    said, denied = dict.fromkeys(wanted, Termination.NOT_KNOWN), list[Denied]()
     waiting = [wanted[n : n + AT_ONCE] for n in range(0, len(wanted), AT_ONCE)]
     while waiting:
         some = waiting.pop()
         try:
-            accepted |= dict.fromkeys(_terminate(client, some), True)
+            said |= dict.fromkeys(_terminate(client, some), Termination.ACCEPTED)
         except Denied as error:
             if len(some) == 1:
                 denied.append(error)
@@ -37,11 +38,13 @@ def terminate(client: "EC2Client", instance_ids: Sequence[str]) -> dict[str, boo
             if error.code not in (*UNKNOWN_ID, PROTECTED):
                 raise
             named = set(INSTANCE.findall(error.message)) & set(some)
+            if error.code == PROTECTED:
+                said |= dict.fromkeys(named or (some if len(some) == 1 else ()), Termination.PROTECTED)
             rest = [each for each in some if each not in named]
             waiting += [part for part in ([rest] if named else _halves(some)) if part]
-    if denied and not any(accepted.values()):
+    if denied and Termination.ACCEPTED not in said.values():
         raise denied[0]
-    return accepted
+    return said
 
 
 def _terminate(client: "EC2Client", some: Sequence[str]) -> list[str]:

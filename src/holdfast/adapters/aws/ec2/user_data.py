@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from holdfast.cloud.kubernetes import INSTANCE_LABEL, JOINING_TAINT, POOL_LABEL, Taint
+from holdfast.cloud.kubernetes import CAPACITY_LABEL, INSTANCE_LABEL, JOINING_TAINT, POOL_LABEL, Taint
 from holdfast.kernel import Invalid
 
 PATIENCE_S: Final = 120
@@ -39,7 +39,9 @@ KUBELET_DOMAINS: Final = ("kubelet.kubernetes.io", "node.kubernetes.io")
 RESERVED: Final = ("kubernetes.io", "k8s.io")
 ZONE_LABEL: Final = "topology.kubernetes.io/zone"
 REGION_LABEL: Final = "topology.kubernetes.io/region"
-OURS: Final = frozenset({INSTANCE_LABEL, POOL_LABEL, ZONE_LABEL, REGION_LABEL})
+TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
+"""A plain k3s agent says `k3s` here."""
+OURS: Final = frozenset({INSTANCE_LABEL, POOL_LABEL, CAPACITY_LABEL, ZONE_LABEL, REGION_LABEL, TYPE_LABEL})
 LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 LABEL_KEY: Final = re.compile(r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?", re.ASCII)
 
@@ -96,6 +98,8 @@ def _flags(agent: K3sAgent) -> Iterator[str]:
     yield f"--node-label={shlex.quote(f'{POOL_LABEL}={agent.pool}')}"
     yield f'--node-label="{ZONE_LABEL}=$zone"'
     yield f'--node-label="{REGION_LABEL}=$region"'
+    yield f'--node-label="{TYPE_LABEL}=$type"'
+    yield f'--node-label="{CAPACITY_LABEL}=$capacity"'
     for key, value in sorted(agent.labels.items()):
         yield f"--node-label={shlex.quote(_label(agent.pool, key, value))}"
     yield f"--node-taint={JOINING_TAINT}=true:NoSchedule"
@@ -108,7 +112,7 @@ def _label(pool: str, key: str, value: str) -> str:
         raise Invalid(f"labels of pool {pool}: {key}={value} is no label that Kubernetes would take")
     if key in OURS:
         raise Invalid(
-            f"labels of pool {pool}: {key} says where a machine is, and is set by itself: leave it out"
+            f"labels of pool {pool}: {key} is about the machine, and is set by itself: leave it out"
         )
     if not may_be_set_by_kubelet(key):
         raise Invalid(
