@@ -21,8 +21,8 @@ REPORT = Path("build") / "bench.json"
 
 
 def modules() -> list[str]:
-    names = (found.name for found in iter_modules(bench.__path__))
-    return [f"bench.{name}" for name in names if not name.startswith("_")]
+    found = (each for each in iter_modules(bench.__path__) if not each.ispkg)
+    return [f"bench.{each.name}" for each in found if not each.name.startswith("_")]
 
 
 def table(rows: list[Row]) -> Iterator[str]:
@@ -47,9 +47,9 @@ def measured(argv: list[str]) -> list[Row]:
     parser.add_argument("--only", metavar="NAME", choices=[name.removeprefix("bench.") for name in modules()])
     asked = parser.parse_args(argv)
     if asked.against:
-        from bench import _against
+        from bench.grounds import against
 
-        return _against.run(asked.against)
+        return against.run(asked.against)
     names = [f"bench.{asked.only}"] if asked.only else modules()
     return [row for name in names for row in import_module(name).run()]
 

@@ -19,21 +19,22 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench import Row, _lists, _world
-from bench._zipped import unpacked
+from bench import Row
+from bench.grounds import lists, world
+from bench.grounds.zipped import unpacked
 
 NODES, PODS = 1_000, 30_000
 RATIO_MAX: Final = 2.0
 ROUNDS: Final = 4
 
-SCRIPT: Final = Path(__file__).with_name("_ticking.py")
+SCRIPT: Final = Path(__file__).parent / "grounds" / "ticking.py"
 
 
 def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_lists(folder)
-        with _world.started(NODES, PODS, folder) as environ:
+        with world.started(NODES, PODS, folder) as environ:
             told = {"LISTS": name, "ROUNDS": str(ROUNDS), "NODES": str(NODES)}
             rounds = unpacked(folder).run(SCRIPT.read_text(), {**environ, **told})
     what = f"idle tick, {NODES:,} nodes, {PODS:,} pods"
@@ -67,8 +68,8 @@ def _row(
 
 def _write_lists(folder: Path) -> None:
     """The very bytes that the server sends."""
-    world = _world.World(NODES, PODS)
+    served = world.World(NODES, PODS)
     for kind, path in (("nodes", "/api/v1/nodes"), ("pods", "/api/v1/pods")):
-        for n, page in enumerate(world.lists[path]):
+        for n, page in enumerate(served.lists[path]):
             (folder / f"{kind}-{n:03d}").write_bytes(page)
-    (folder / "machines").write_bytes(_lists.machines(NODES, _world.CLUSTER))
+    (folder / "machines").write_bytes(lists.machines(NODES, world.CLUSTER))

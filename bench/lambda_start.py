@@ -13,8 +13,9 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench import Row, _world
-from bench._zipped import Zipped, unpacked
+from bench import Row
+from bench.grounds import world
+from bench.grounds.zipped import Zipped, unpacked
 from tools.package_lambda import SIZE_MAX
 
 RATIO_MAX: Final = 1.3
@@ -43,7 +44,7 @@ result = time.process_time() - begun_s
 
 
 def run() -> list[Row]:
-    with tempfile.TemporaryDirectory() as folder, _world.started(3, 30, Path(folder)) as environ:
+    with tempfile.TemporaryDirectory() as folder, world.started(3, 30, Path(folder)) as environ:
         zipped = unpacked(Path(folder))
         for script in (OURS, OURS, BARE):
             zipped.run(script, environ)  # writes the record, and whatever is not compiled yet

@@ -52,10 +52,15 @@ AUTOSCALER = {
     "fleet": "fleet",
     "launch_plan": "scale_up.launch_plan",
     "launch_result": "scale_up.launch_result",
+    "pool_failures": "scale_up.pool_failures",
+    "spread": "scale_up.spread",
+    "unhelped": "scale_up.unhelped",
     "scale_up": "scale_up.action",
     "sweep": "sweep",
     "scale_down": "scale_down.action",
     "interruption": "interruption",
+    "idle": "scale_down.idle",
+    "not_ready": "scale_down.not_ready",
     "decide": "decide",
     "workflow": "workflow",
 }
@@ -71,6 +76,32 @@ def autoscaler_without(changes: Mapping[str, Mapping[str, str]]) -> Any:
         module = f"holdfast.autoscaler.{place}"
         by_name[name] = built[module] = broken(module, changes.get(name, {}), also=built)
     whole: Any = by_name["workflow"]
-    for name in ("launch_result", "scale_up", "scale_down", "interruption", "sweep"):
+    for name in ("launch_result", "unhelped", "scale_up", "scale_down", "not_ready", "interruption", "sweep"):
         setattr(whole, name, by_name[name])  # imported from their package, not by name
     return whole
+
+
+FAILOVER = (
+    "rule",
+    "standby",
+    "choose",
+    "takeover",
+    "loss",
+    "vacancy",
+    "staffing",
+    "departure",
+    "sweep",
+    "table",
+)
+"""The modules of failover's rules, in the order in which they import each other."""
+
+
+def failover_without(changes: Mapping[str, Mapping[str, str]]) -> Any:
+    """Failover's workflow, with snippets of its rules' modules replaced: `{"takeover": {guard: without}}`."""
+    assert set(changes) <= {*FAILOVER, "workflow"}, changes
+    built: dict[str, ModuleType] = {}
+    for name in FAILOVER:
+        module = f"holdfast.failover.rules.{name}"
+        if name in changes or built:  # what comes before the first change is as shipped
+            built[module] = broken(module, changes.get(name, {}), also=built)
+    return broken("holdfast.failover.workflow", changes.get("workflow", {}), also=built)

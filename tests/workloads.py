@@ -22,6 +22,7 @@ from holdfast.cloud.kubernetes import (
     Pod,
     instance_id_of,
 )
+from holdfast.cloud.launches import launch_token
 
 UNSCHEDULABLE = {
     "type": "PodScheduled",
@@ -190,10 +191,23 @@ def instance(
     launched_s: int = 0,
     pool: str = "default",
     action_id: str = "1000-req-0",
+    token: str | None = None,
+    private_ip: str = "",
+    private_dns: str = "",
 ) -> Instance:
-    """Launched by an action of ours, unless `action_id` is empty."""
+    """Launched by an action of ours, unless `action_id` is empty or `token` is another's."""
     return Instance(
-        instance_id, state, zone, instance_type, market, launched_s=launched_s, pool=pool, action_id=action_id
+        instance_id,
+        state,
+        zone,
+        instance_type,
+        market,
+        launched_s=launched_s,
+        pool=pool,
+        action_id=action_id,
+        token=launch_token(action_id, 1, 1) if token is None else token,
+        private_ip=private_ip,
+        private_dns=private_dns,
     )
 
 

@@ -14,8 +14,16 @@ from botocore import xform_name
 from botocore.loaders import Loader
 
 SOURCE: Final = Path(__file__).parents[1] / "src" / "holdfast"
-SERVICES: Final[Mapping[str, str]] = {"dynamodb": "aws/dynamodb", "ec2": "aws/ec2", "ssm": "aws/ssm.py"}
+SERVICES: Final[Mapping[str, str]] = {
+    "dynamodb": "aws/dynamodb",
+    "ec2": "aws/ec2",
+    "kinesis": "aws/kinesis.py",
+    "sqs": "aws/sqs.py",
+    "ssm": "aws/ssm.py",
+}
 """Each service that the product talks to, and the adapter that does."""
+OF_THE_FUNCTION: Final = ("dynamodb", "ec2", "ssm")
+"""Those that the function talks to."""
 BY_NAME: Final = (".get_paginator", ".get_waiter")
 MAKERS: Final = ("client", "make_client")
 

@@ -65,7 +65,7 @@ def build(out: Path, *, settings: Path | None = None) -> int:
         folder = Path(scratch)
         for name, path in _files():
             _lay(folder / name, path.read_bytes())
-        for service in aws_calls.SERVICES:
+        for service in aws_calls.OF_THE_FUNCTION:
             name, told = _description(service)
             _lay(folder / name, told)
         if settings is not None:

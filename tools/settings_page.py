@@ -3,22 +3,29 @@
 import ast
 import dataclasses
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from holdfast.autoscaler import settings
-from holdfast.autoscaler.settings import DrainRules, Pool, Settings, environment_names
+from holdfast.autoscaler.settings import DrainRules, Pool
+from holdfast.failover import settings as failover
+from holdfast.leases import settings as leases
+
+Spelled = Callable[[str], Iterable[str]]
 
 PAGE = Path(__file__).parents[1] / "docs" / "guides" / "settings.md"
 INTRODUCTION = """\
-# Settings of the autoscaler
+# Settings
 
 <!-- Written by `python -m tools.settings_page`: change the docstrings of the settings instead. -->
 
-They stand in `holdfast.toml` under `[autoscaler]`, or in the environment, which outranks the file. All
-problems are named at once; an unknown key in the file is an error, a near miss in the environment a warning.
-The defaults are those of the designs that we began from ([what they promised](../seeds.md)).
+They stand in `holdfast.toml`, each part's under a heading of its own, or in the environment, which outranks
+the file. All problems are named at once; an unknown key in the file is an error, a near miss in the
+environment a warning. The defaults are those of the designs that we began from
+([what they promised](../seeds.md)). What belongs to one failover group (mode, standbys, waits) is stored with
+the group: `holdfast failover settings AGENT`. What belongs to one client (launches an hour, requests a
+second) is stored with the client: `holdfast failover clients`.
 
 ```toml
 [autoscaler]
@@ -44,32 +51,31 @@ def page() -> str:
 
 
 def _sections() -> Iterator[str]:
-    yield from _table("The fleet", "[autoscaler]", Settings, "")
-    yield from _table("Draining", "[autoscaler.drain]", DrainRules, "drain.")
-    yield from _table("Pools", "[[autoscaler.pools]]", Pool, None)
+    of_fleet, of_drain = settings.environment_names, lambda name: settings.environment_names(f"drain.{name}")
+    yield from _table("The autoscaler", "[autoscaler]", settings.Settings, of_fleet)
+    yield from _table("Draining", "[autoscaler.drain]", DrainRules, of_drain)
+    note = " In the environment, `WORKER_…` fill the pool `default`."
+    yield from _table("Pools", "[[autoscaler.pools]]", Pool, _of_pool, note)
+    yield from _table("Failover", "[failover]", failover.Settings, failover.environment_names)
+    yield from _table("Leases", "[leases]", leases.Settings, leases.environment_names)
 
 
-def _table(title: str, where: str, kind: type[Any], prefix: str | None) -> Iterator[str]:
-    """`prefix` None: there is no name in the environment for each; `WORKER_…` fill the pool `default`."""
+def _table(title: str, where: str, kind: type[Any], spelled: Spelled, note: str = "") -> Iterator[str]:
+    """`spelled`: the names of a setting in the environment."""
     yield f"## {title}\n"
-    note = "" if prefix is not None else " In the environment, `WORKER_…` fill the pool `default`."
     yield f"In the file under `{where}`.{note}\n"
     yield "| setting | environment | default | meaning |\n|---|---|---|---|"
     said = _docstrings(kind)
     for field in dataclasses.fields(kind):
         if field.name in ("drain", "pools"):
             continue
-        env = _in_environment(field.name, prefix)
+        env = ", ".join(f"`{each}`" for each in spelled(field.name))
         yield f"| `{field.name}` | {env} | {_default(kind, field.name)} | {said.get(field.name, '')} |"
     yield ""
 
 
-def _in_environment(name: str, prefix: str | None) -> str:
-    if prefix is None:
-        spelled = [env for env, field in settings.WORKER_NAMES.items() if field == name]
-    else:
-        spelled = list(environment_names(f"{prefix}{name}"))
-    return ", ".join(f"`{each}`" for each in spelled)
+def _of_pool(name: str) -> list[str]:
+    return [env for env, field in settings.WORKER_NAMES.items() if field == name]
 
 
 def _default(kind: type[Any], name: str) -> str:

@@ -13,10 +13,13 @@ from holdfast.adapters.kubernetes.metrics import MetricsServer, RequestsOnly
 from holdfast.adapters.prometheus import Prometheus
 from holdfast.app.autoscaler import clients, wiring
 from holdfast.app.autoscaler.stores import open_stores
+from holdfast.app.clients import aws_client
+from holdfast.app.leases import open_store
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.kernel import Event, Happened, Invalid, Outcome, Write
+from holdfast.leases.settings import Settings as LeasesSettings
 from tests.adapters.kubernetes.kubernetes_stub import Said, saying
 from tests.ministack import client_for
 
@@ -93,6 +96,8 @@ def test_a_file_holds_record_and_inbox(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_names_the_setting(path: str) -> None:
     with pytest.raises(Invalid, match=r"database = .*; name a file in a folder"):
         open_stores(Settings(database=path), {})
+    with pytest.raises(Invalid, match=r"database = .*; name a file in a folder"):
+        open_store(LeasesSettings(database=path, stream_name="orders", app_name="billing"), {})
 
 
 def test_missing_tables_are_made_only_when_asked(
@@ -126,8 +131,8 @@ def test_the_region_is_the_settings_then_the_environments() -> None:
     def make(*, region: str | None) -> None:
         asked.append(region)
 
-    for settings in (Settings(region="eu-west-1"), Settings()):
-        clients.made(make, settings, {"AWS_REGION": "us-east-1"})
+    for region in ("eu-west-1", ""):
+        aws_client(make, region, {"AWS_REGION": "us-east-1"})
 
     assert asked == ["eu-west-1", "us-east-1"]
 

@@ -207,6 +207,7 @@ OF_THE_CLOUD = Settings(
     k3s_cluster_token_param="/k3s/token",
     usd_per_hour={"t3.medium": 0.0416},
 )
+AN_OLDER_VERSION = {"LaunchTemplateId": "lt-1", "VersionNumber": 1, "VersionDescription": "older"}
 OURS = {
     "InstanceId": "i-1",
     "State": {"Name": "running"},
@@ -257,11 +258,18 @@ def test_each_denial_of_ec2_is_found_with_its_fix(
 ) -> None:
     ec2 = ScriptedEc2(denied=call)
     ec2.lists["describe_instances"] = {"Reservations": [{"Instances": [OURS]}]}
+    ec2.lists["describe_launch_template_versions"] = {"LaunchTemplateVersions": [AN_OLDER_VERSION]}
 
     check = asked(ec2, monkeypatch)[what]
 
     assert check.ok is False
     assert check.fix == f"grant the role this action: {action}"
+
+
+def test_a_template_that_is_not_there_yet_is_no_missing_grant(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = asked(ScriptedEc2(denied="create_launch_template_version"), monkeypatch)
+
+    assert found["pool default: ec2:CreateLaunchTemplateVersion"].ok is None
 
 
 def test_what_only_a_machine_of_ours_can_show_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,7 +303,7 @@ def test_a_pool_that_cannot_work_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 def test_each_denial_of_kubernetes_is_found_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     yes, no = ({"status": {"allowed": allowed}} for allowed in (True, False))
     version, nodes = Said(body={"gitVersion": "v1.33.5"}), Said(body={"items": []})
-    with saying(version, *[Said(201, yes)] * 6, Said(201, no), Said(201, yes), nodes) as stub:
+    with saying(version, *[Said(201, yes)] * 8, Said(201, no), *[Said(201, yes)] * 2, nodes) as stub:
         monkeypatch.setattr(wiring, "connect_kubernetes", lambda *_: stub.api())
         found = by_what(cluster.kubernetes(Settings(), {}))
 
@@ -350,7 +358,7 @@ def test_doctor_shows_a_table_and_the_fixes(monkeypatch: pytest.MonkeyPatch, tmp
     assert (shown.exit_code, told.exit_code) == (1, 1)
     assert "  wrong  ec2:RunInstances" in shown.output
     assert "→ grant the role this action" in shown.output
-    assert "1 of 3 checks found something wrong." in shown.output
+    assert "1 wrong, 1 fine, 1 not checked" in shown.output
     assert json.loads(told.stdout)["ok"] is False
 
 
@@ -361,4 +369,4 @@ def test_doctor_of_wrong_settings_stops_there(monkeypatch: pytest.MonkeyPatch, t
 
     assert done.exit_code == 2
     assert "CPU_UP = 7.0" in done.output
-    assert "2 of 2 checks found something wrong." in done.output
+    assert "2 wrong, 0 fine" in done.output

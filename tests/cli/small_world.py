@@ -10,9 +10,10 @@ from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler
-from holdfast.cloud import Instance, Market, Offering, Prices, Shape
-from holdfast.cloud.kubernetes import Budget, Evicted, Eviction, KubeNode, Pod
-from holdfast.cloud.launches import Launched, Refused, Template
+from holdfast.cloud import Instance, Market, Notice, Offering, Prices, Shape
+from holdfast.cloud.announcements import Announcement
+from holdfast.cloud.kubernetes import Budget, Evicted, Eviction, KubeNode, Meta, Namespace, Pod
+from holdfast.cloud.launches import Launched, Refused, Template, Termination
 from holdfast.kernel import HoldfastError
 from tests.workloads import SHAPES, ZONES, instance, node
 
@@ -31,6 +32,7 @@ class SmallWorld:
     usd: Mapping[Offering, float] = field(default_factory=lambda: USD)
     broken: HoldfastError | None = None
     """What every look suffers."""
+    uid: str = "uid-kube-system"
     touched: list[str] = field(default_factory=list)
 
     @classmethod
@@ -64,9 +66,9 @@ class SmallWorld:
         self.touched.append(f"launch {launch.count}")
         return Launched(tuple(f"i-new-{launch.group}-{n}" for n in range(launch.count)))
 
-    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, bool]:
+    def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, Termination]:
         self.touched += [f"terminate {each}" for each in instance_ids]
-        return dict.fromkeys(instance_ids, True)
+        return dict.fromkeys(instance_ids, Termination.ACCEPTED)
 
     def templates(self, pools: Sequence[Pool]) -> Mapping[str, Template]:
         return {pool.name: Template("lt-1", 1, self.digest(pool)) for pool in pools}
@@ -86,8 +88,17 @@ class SmallWorld:
     def prices(self, offerings: Sequence[Offering]) -> Prices:
         return Prices(self.usd)
 
+    def marked(self) -> Sequence[Notice]:
+        return ()
+
     def console(self, instance_id: str) -> str:
         return ""
+
+    def cluster_uid(self) -> str:
+        return self.uid
+
+    def namespaces(self) -> Sequence[Namespace]:
+        return [Namespace(metadata=Meta(name="shop", labels={"team": "shop"}))]
 
     def nodes(self) -> Sequence[KubeNode]:
         return self.its_nodes
@@ -111,6 +122,9 @@ class SmallWorld:
 
     def delete_pod(self, pod: Pod, *, grace_s: int) -> None:
         self.touched.append(f"delete {pod.called}")
+
+    def announce(self, announcement: Announcement, at_s: float) -> None:
+        """Nobody reads the Events here."""
 
     def delete_node(self, name: str, uid: str) -> None:
         self.touched.append(f"delete {name}")

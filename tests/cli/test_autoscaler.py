@@ -2,20 +2,33 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from holdfast.app.autoscaler import clients
 from holdfast.autoscaler.ports import Load
-from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Status, Target
 from holdfast.kernel import Busy, Event, Invalid
 from tests.cli.small_shell import Shell, shell_in
 from tests.cli.small_world import SmallWorld
 from tests.ministack import client_for
 from tests.workloads import instance, node, pending, pod
 
-COMMANDS = ("run", "tick", "status", "explain", "plan", "pause", "resume", "sweep", "history", "doctor")
+COMMANDS = (
+    "run",
+    "tick",
+    "status",
+    "explain",
+    "plan",
+    "pause",
+    "resume",
+    "abort",
+    "sweep",
+    "history",
+    "doctor",
+)
 
 
 @pytest.fixture
@@ -122,7 +135,7 @@ def test_a_tick_that_cannot_work_is_exit_code_1_with_the_reason(
     assert shell.world.touched == []
 
 
-@pytest.mark.parametrize("command", ["status", "plan", "explain"])
+@pytest.mark.parametrize("command", ["plan", "explain"])
 def test_what_cannot_be_looked_at_is_a_message_and_exit_code_1(shell: Shell, command: str) -> None:
     shell.world.broken = Busy("ec2:DescribeInstances: RequestLimitExceeded")
 
@@ -255,6 +268,26 @@ def test_a_pause_that_makes_no_sense_is_bad_input(
     assert shell.record() == Cluster()
 
 
+def test_an_open_scale_down_is_aborted_and_what_is_terminating_is_not(shell: Shell) -> None:
+    assert shell("abort").output == "There is no scale-down that could still be aborted.\n"
+    ids = [machine.instance_id for machine in shell.world.machines][:2]
+    targets = (Target(ids[0], Status.PLANNED), Target(ids[1], Status.CONDEMNED))
+    condemned = (Condemned(ids[1], "1-me", "scale-down", int(time.time())),)
+    shell.write(
+        replace(Cluster(), scale_down=ScaleDown("1-me", int(time.time()), targets), condemned=condemned)
+    )
+
+    done = shell("abort", "--why", "batch job")
+
+    assert f"Aborted: {ids[0]} stays in service." in done.output
+    assert f"not to be stopped: {ids[1]}" in done.output
+    down = shell.record().scale_down
+    assert down is not None
+    assert down.having(Status.SKIPPED) == (ids[0],)
+    assert shell.record().skipped[0].reason == "aborted by an operator: batch job"
+    assert shell.json("abort") == {"aborted": False, "staying": [], "terminating": [ids[1]]}
+
+
 def test_sweep_accounts_for_everything_and_can_leave_it_at_that(shell: Shell) -> None:
     shell.world.machines += [
         instance("i-lost", launched_s=int(time.time()) - 60),
@@ -275,7 +308,8 @@ def test_sweep_accounts_for_everything_and_can_leave_it_at_that(shell: Shell) ->
 
 
 def test_sweep_removes_what_no_action_owns(shell: Shell) -> None:
-    shell.world.machines.append(instance("i-lost", launched_s=1))
+    shell.world.machines.append(instance("i-lost", launched_s=2_000))
+    shell.write(Cluster(cluster_uid=shell.world.uid, joined_since_s=1), Event("clusterKnown", 1.0))
 
     found = shell.json("sweep")
 

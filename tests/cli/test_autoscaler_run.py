@@ -16,11 +16,12 @@ from click.testing import CliRunner
 from holdfast.adapters.logs import set_up
 from holdfast.app.autoscaler import wiring
 from holdfast.autoscaler.reasons import TickOutcome
+from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.autoscaler.tick import Autoscaler, TickResult
+from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cli import main
 from holdfast.cli.autoscaler.loop import Loop, told_to_stop
-from holdfast.cli.autoscaler.metrics import MetricsCollector
+from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
 from holdfast.kernel import Busy, Invalid
 from tests.cli.small_world import SmallWorld
 from tests.workloads import ZONES
@@ -134,7 +135,7 @@ def test_a_signal_lets_the_turn_end_and_then_stops(
 
     loop = Loop(make, "run-1", 600.0, MetricsCollector("blue"), turned=kill_in_the_middle)
     before = signal.getsignal(number)
-    with told_to_stop(loop.stop, lambda: None):
+    with told_to_stop(loop.end):
         loop.run()
 
     assert len(turned) == 1

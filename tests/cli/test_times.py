@@ -73,8 +73,8 @@ def test_what_is_no_time(text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0, "0s"),
-        (45.4, "45s"),
+        (0, "0 s"),
+        (45.4, "45 s"),
         (200, "3m20s"),
         (120, "2m"),
         (7_500, "2h05m"),

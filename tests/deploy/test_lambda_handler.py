@@ -14,9 +14,10 @@ from holdfast import lambda_handler
 from holdfast.adapters import logs
 from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
-from holdfast.autoscaler.tick import Autoscaler, TickResult
+from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cloud import Notice, NoticeKind
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Unknown
 from holdfast.lambda_handler import Shell, margin_s, wired_by
@@ -288,7 +289,7 @@ def test_every_tick_tells_whether_it_worked() -> None:
     for outcome, worked in (("idle", 1), ("out of time", 1), ("busy", 0), ("refused", 0)):
         function = Function(Stub(TickResult(TickOutcome(outcome))))
         function(SCHEDULED)
-        assert function.told() == {"holdfast_tick_ok": worked}
+        assert function.told() == {"holdfast_tick_ok": worked, "holdfast_tick_conflicts": 0}
 
 
 def test_a_tick_that_saw_something_tells_the_figures() -> None:

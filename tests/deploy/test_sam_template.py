@@ -11,7 +11,11 @@ import pytest
 
 from holdfast.adapters.aws.events import READERS, STATE_CHANGE
 from holdfast.app.autoscaler.stores import dynamodb_cluster_store
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.report.gauges import gauges
+from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.settings.load import InvalidSettings, load
+from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.cloud import ALIVE, State
 from holdfast.lambda_handler import MARGIN_S
 from tests.deploy.sam_template import PATH, properties, template
@@ -134,8 +138,9 @@ class Recorded:
     def describe_table(self, TableName: str) -> Any:  # noqa: N803
         return {"Table": {"TableStatus": "ACTIVE", **self.tables[TableName]}}
 
-    def create_table(self, TableName: str, **told: Any) -> None:  # noqa: N803
+    def create_table(self, TableName: str, **told: Any) -> Any:  # noqa: N803
         self.tables[TableName] = told
+        return {"TableDescription": {"TableStatus": "ACTIVE", **told}}
 
     def describe_time_to_live(self, **_: Any) -> Any:
         return {"TimeToLiveDescription": {}}
@@ -171,6 +176,16 @@ def test_the_alarm_for_silence_watches_a_metric_that_every_tick_gives() -> None:
     assert (alarm["Namespace"], alarm["MetricName"]) == ("Holdfast", "holdfast_tick_ok")
     assert alarm["Dimensions"] == [{"Name": "cluster", "Value": {"Ref": "ClusterName"}}]
     assert alarm["TreatMissingData"] == "breaching"
+
+
+@pytest.mark.parametrize(
+    ("alarm", "metric"), [("TroubleAlarm", "holdfast_troubles"), ("ProblemAlarm", "holdfast_problems")]
+)
+def test_what_a_person_must_look_at_rings(alarm: str, metric: str) -> None:
+    found = properties(alarm)
+    assert (found["MetricName"], found["Threshold"]) == (metric, 0)
+    names = {gauge[0] for gauge in gauges(Cluster(), Snapshot(owner="me"), Settings(), 0.0)}
+    assert metric in names, "every tick gives it"
 
 
 def test_the_environment_fits_lambdas_limit_with_room_for_a_real_authority() -> None:

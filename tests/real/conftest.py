@@ -1,4 +1,4 @@
-"""At the end of a run nothing that its parts started may be alive."""
+"""At the end of a run nothing that its parts started may be alive; and parts that several folders need."""
 
 import os
 import uuid
@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.real.presence import nothing_may_be_absent
+from tests.real.presence import nothing_may_be_absent, present
+from tests.real.streams import Streams
 from tests.real.traces import processes_naming
+from tools.parts.catalog.kinesis_local import PART as KINESIS
+from tools.parts.catalog.kinesis_local import KinesisLocal
 
 RUN = "HOLDFAST_RUN"
 
@@ -25,3 +28,18 @@ def nothing_is_left_running() -> Iterator[None]:
     left = processes_naming(name) if nothing_may_be_absent() else []
     if left:
         pytest.fail("this run left processes behind:\n  " + "\n  ".join(left), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def kinesis() -> Iterator[KinesisLocal]:
+    started = present(KINESIS).start()
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="session")
+def streams(kinesis: KinesisLocal) -> Iterator[Streams]:
+    with Streams.at(kinesis.endpoint) as made:
+        yield made

@@ -82,7 +82,10 @@ def test_only_those_that_the_fleet_needs_are_replaced() -> None:
 SHELLS: dict[str, tuple[str, dict[str, str], str, int]] = {
     "A6: whether an interrupted node is replaced is decided anew by every tick": (
         "interruption",
-        {"        if not affected.replacement\n        and (": "        if ("},
+        {
+            "        if not affected.replacement\n        and (": "        if (",
+            "full = left + len(wanted) >= settings.max_workers": "full = False",  # the guard behind
+        },
         "one replacement each",
         10,
     ),

@@ -22,14 +22,14 @@ class Variant(NamedTuple):
 
 VARIANTS = {
     "H1: no sweep looks for what a late launch brought": Variant(
-        "workflow", "        sweep.claim(cluster, snapshot, settings, now_s),\n", "", "S-A3", 6
+        "workflow", "        sweep.claim(cluster, snapshot, settings, now_s),\n", "", "S-A3", 13
     ),
     "H1: a node takes pods though no record names its machine, in the simulated fleet": Variant(
         "sweep",
         "        if worker.instance_id in named\n        and worker.alive\n",
         "        if worker.alive\n",
         "S-A2",
-        21,
+        6,
     ),
     "H5: a node is deleted when its machine was not listed once": Variant(
         "sweep",
@@ -43,21 +43,21 @@ VARIANTS = {
         "still = node.spec.unschedulable if found else False",
         "still = False",
         "L-A2",
-        5,
+        18,
     ),
     "A4: what never joins is waited for": Variant(
         "scale_up",
         "elif late_s > (ADMISSION_S if worker is None or worker.node_name else 0):",
         "elif late_s > 10**9:",
         "L-A1",
-        6,
+        2,
     ),
     "S-A6: what must stay is not asked once a drain has begun": Variant(
         "execute",
-        "        blocked_by = self._blocker(pods, begun=begun)\n",
-        '        blocked_by = ""\n',
+        "_called_off(node, begun=begun) or self._blocker(pods, begun=begun)",
+        "_called_off(node, begun=begun)",
         "S-A6",
-        9,
+        3,
     ),
 }
 

@@ -7,7 +7,7 @@ import pytest
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool
 from holdfast.cloud import Market, NoticeKind, Offering, State
-from holdfast.cloud.launches import Launched, Refusal, Refused
+from holdfast.cloud.launches import Launched, Refusal, Refused, Termination
 from holdfast.kernel import Busy
 from holdfast.sim.ec2.cloud import LISTED_AFTER_DEATH_S, NOTICE_S, Manners, SimCloud
 from holdfast.sim.ec2.machine import Ending, Machine
@@ -146,8 +146,8 @@ def test_a_machine_boots_joins_ends_and_stays_listed_for_an_hour() -> None:
     assert (machine.state, joined) == (State.RUNNING, [machine])
 
     assert cloud.terminate([machine.instance_id, "i-unknown"]) == {
-        machine.instance_id: True,
-        "i-unknown": False,
+        machine.instance_id: Termination.ACCEPTED,
+        "i-unknown": Termination.NOT_KNOWN,
     }
     assert states(cloud) == {machine.instance_id: State.SHUTTING_DOWN}
     assert stopped == [machine]
@@ -155,7 +155,7 @@ def test_a_machine_boots_joins_ends_and_stays_listed_for_an_hour() -> None:
     assert states(cloud) == {machine.instance_id: State.TERMINATED}
     pass_s(cloud, LISTED_AFTER_DEATH_S)
     assert not states(cloud)
-    assert not cloud.terminate([machine.instance_id])[machine.instance_id]
+    assert cloud.terminate([machine.instance_id])[machine.instance_id] is Termination.NOT_KNOWN
 
 
 def test_some_never_join_and_some_die_while_they_boot() -> None:
@@ -212,7 +212,7 @@ def test_machines_of_others_are_not_listed_and_never_end_by_our_hand() -> None:
     foreign = cloud.add(SPOT_A, foreign=True, state=State.RUNNING)
 
     assert not states(cloud)
-    assert cloud.terminate([foreign.instance_id]) == {foreign.instance_id: False}
+    assert cloud.terminate([foreign.instance_id]) == {foreign.instance_id: Termination.NOT_KNOWN}
     assert foreign.alive
     assert [entry.kind for entry in cloud.log] == ["asked to end"], "the judge hears of it"
 

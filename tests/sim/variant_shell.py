@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.variants import AUTOSCALER, broken
+from tests.variants import AUTOSCALER, autoscaler_without, broken
 
 PACKAGE = "holdfast.autoscaler"
+DEEPER = ("decide", "idle", "launch_plan", "spread")
+"""Parts that the workflow reaches only through others, which are made anew with them."""
+LOOKING = ("build", "pools")
+"""Parts of what a tick sees."""
 
 
 def shell_without(part: str, changes: Mapping[str, str]) -> Any:
@@ -15,7 +19,11 @@ def shell_without(part: str, changes: Mapping[str, str]) -> Any:
     """
     if part == "tick":
         return broken(f"{PACKAGE}.tick", changes).Autoscaler
-    if part in ("execute", "workflow"):
+    if part in DEEPER:
+        used = {f"{PACKAGE}.workflow": autoscaler_without({part: changes})}
+    elif part in LOOKING:
+        used = {f"{PACKAGE}.snapshot.{part}": broken(f"{PACKAGE}.snapshot.{part}", changes)}
+    elif part in ("execute", "workflow"):
         used = {f"{PACKAGE}.{part}": broken(f"{PACKAGE}.{part}", changes)}
     else:
         whole = broken(f"{PACKAGE}.workflow", {})

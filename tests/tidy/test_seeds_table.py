@@ -20,6 +20,14 @@ SETTINGS = """CPU_UP CPU_DOWN PENDING_UP_SEC IDLE_DOWN_SEC COOLDOWN_UP_SEC COOLD
     MAX_WORKERS MAX_BATCH_UP MAX_BATCH_DOWN JOIN_TIMEOUT_SEC DRAIN_TIMEOUT_SEC SCALE_DOWN_STUCK_SEC
     LOCK_TTL_SEC STATE_TABLE LOGS_TABLE"""
 
+LEASE_TABLE = """<stream_name>_meta <app>_coordinator worker_id max_leases_per_worker stream_name app_name
+    shard_count worker_count last_update_time"""
+LEASE_FUNCTIONS = """InitializeMaxLeasesPerWorker NewKDSLeaseManager InitializeMetadataTable GetShardCount
+    GetWorkerCount GetCoordinatorMetadata CalculateMaxLeasesPerWorker TryCreateCoordinatorMetadata
+    UpdateCoordinatorMetadata SaveMetadata"""
+LEASE_VARIABLES = """ENABLE_DYNAMIC_MAX_LEASES KDS_WORKER_COUNT AWS_REGION STREAM_NAME APP_NAME POD_NAME
+    POD_NAMESPACE HOSTNAME AWS_ENDPOINT_URL"""
+
 
 def rows() -> list[tuple[str, str, str]]:
     """Name, symbol and test of every line of every table."""
@@ -71,7 +79,9 @@ def test_every_symbol_and_test_on_the_page_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [ATTRIBUTES, TRANSITIONS, SETTINGS], ids=["attributes", "transitions", "settings"]
+    "names",
+    [ATTRIBUTES, TRANSITIONS, SETTINGS, LEASE_TABLE, LEASE_FUNCTIONS, LEASE_VARIABLES],
+    ids=["attributes", "transitions", "settings", "lease table", "lease functions", "lease variables"],
 )
 def test_nothing_of_the_designs_is_left_out(names: str) -> None:
     told = {CODE.findall(name)[0] for name, _, _ in rows() if name.startswith("`")}
@@ -84,7 +94,24 @@ def test_every_known_defect_has_its_guard() -> None:
     bugs = {f"A.9.{n}" for n in range(1, 16)} | {f"A{n}" for n in range(1, 11)}
     hazards = {f"H{n}" for n in (1, 4, 5, 6, 7, *range(10, 17))}
 
-    assert bugs | hazards <= told
+    leases = {f"C{n}" for n in range(1, 14)} | {"S9", "S10", "S11"}
+
+    assert bugs | hazards | leases <= told
+
+
+def test_each_of_the_hundred_things_of_the_lifecycle_is_told() -> None:
+    told = {name.partition(":")[0] for name, _, _ in rows()}
+
+    assert {f"003.{n}" for n in range(1, 101)} <= told
+
+
+def test_every_log_line_of_a_starting_worker_is_told() -> None:
+    source = Path(ROOT, "src/holdfast/leases/worker/log_lines.py").read_text()
+    lines = set(re.findall(r'LogLine\("([^"]+)"', source))
+    told = {CODE.findall(name)[0] for name, _, _ in rows() if name.startswith("`")}
+
+    assert len(lines) == 8
+    assert lines <= told
 
 
 @pytest.mark.parametrize(

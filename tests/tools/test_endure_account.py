@@ -103,7 +103,8 @@ def one_too_many(books: Books) -> None:
 
 
 def an_empty_zone(books: Books) -> None:
-    books.machines["i-b"].zone = "a"
+    """None was reclaimed in it: it has no excuse."""
+    books.machines["i-a"].zone = "b"
 
 
 def a_stranger_ended(books: Books) -> None:
@@ -124,7 +125,7 @@ def a_stranger_ended(books: Books) -> None:
         (never_recorded, "i-d was to be taken back, and no event tells of it"),
         (a_hole_in_the_log, "misses [1]"),
         (one_too_many, "3 machines live where 2 carry everything"),
-        (an_empty_zone, "zones are not balanced: {'a': 2, 'b': 0}"),
+        (an_empty_zone, "zones are not balanced: {'a': 0, 'b': 2}"),
         (a_stranger_ended, "i-theirs belongs to another cluster"),
     ],
 )

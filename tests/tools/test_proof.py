@@ -7,15 +7,24 @@ from typing import Any
 import pytest
 
 from tests import proof
+from tests.autoscaler.broken import test_bad_days as destruction
 from tests.autoscaler.broken import test_interleavings_catch as interleavings
 from tests.autoscaler.broken import test_late_catches as late
 from tests.autoscaler.broken import test_moves_catch as moves
 from tests.autoscaler.broken import test_stories_catch as stories
 from tests.autoscaler.broken import test_whole_catches as whole
+from tests.failover.broken import test_interleavings_catch as taking_over
+from tests.failover.broken import test_rules_catch as rules
+from tests.failover.unit import test_asks as registration
+from tests.failover.unit import test_clockwork as clocks
 from tests.invariants import INVARIANTS, OF_NO_INVARIANT, VARIANTS_REQUIRED, Invariant
+from tests.leases.broken import test_catches as agreeing
+from tests.leases.broken import test_guards as guards
 from tests.sim import test_notices as notices
 from tests.sim import test_scaling_variants as fleet
 from tests.sim import test_simulation_catches as simulation
+from tests.sim.bad import test_bad_days as bad_days
+from tests.sim.bad import test_unseen as unseen
 
 WIDTH_MAX = 120
 TITLES = [
@@ -29,10 +38,22 @@ TITLES = [
     moves.TWICE,
     moves.LOCK,
     *interleavings.REMOVING,
-    *interleavings.TAKING_OVER,
+    *taking_over.VARIANTS,
+    *rules.VARIANTS,
+    *registration.VARIANTS,
+    *clocks.VARIANTS,
     *simulation.CASES,
     *fleet.VARIANTS,
+    *bad_days.DAYS,
+    *unseen.DAYS,
+    *destruction.VARIANTS,
+    *destruction.BRAKES,
+    *destruction.WHOLES,
     *notices.SHELLS,
+    *agreeing.CASES,
+    *guards.CASES,
+    guards.UNCONDITIONAL,
+    guards.EARLY,
 ]
 OF_THE_AUTOSCALER = [
     invariant for invariant in INVARIANTS if "A" in invariant.name or invariant.name == "economy"
@@ -112,10 +133,10 @@ def test_no_name_of_a_variant_is_idle(invariant: Invariant) -> None:
 
 
 def test_what_is_required_is_there_to_be_caught() -> None:
-    of_repositories = {"S4", "S5", "S9", "S13", "H8", "H9"}
+    of_repositories, of_agents = {"S4", "S5", "S9", "S13", "H8", "H9"}, {"H3", "H44", "H45"}
     known = {title.partition(":")[0] for title in TITLES}
 
-    assert set(VARIANTS_REQUIRED) - known == of_repositories
+    assert set(VARIANTS_REQUIRED) - known == of_repositories | of_agents
 
 
 def test_the_table_fits_a_terminal() -> None:

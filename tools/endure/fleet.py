@@ -1,12 +1,13 @@
 """A fleet that stands already: machines and nodes made without booting any of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import cycle
 from typing import Any
 
 from holdfast.adapters.aws.ec2.tags import ACTION_TAG, POOL_TAG
 from holdfast.cloud.kubernetes import INSTANCE_LABEL, POOL_LABEL
 from tools.endure.ground import CLUSTER, INSTANCE_TYPE
+from tools.parts.kubernetes.commands import SILENT
 from tools.parts.site import Site
 
 OURS = {"Cluster": CLUSTER, "Role": "k3s-worker", ACTION_TAG: "1-before", POOL_TAG: "default"}
@@ -43,6 +44,14 @@ def add_strangers(site: Site, count: int) -> list[str]:
         site.cluster.add_node(instance_id, taints=[STRANGE], provider_id=f"aws:///{zone}/{instance_id}")
     site.cluster.wait_until_ready(*found)
     return list(found)
+
+
+def fall_silent(site: Site, instance_ids: Iterable[str]) -> None:
+    """The kubelets of machines that have ended report no more, as those of machines that booted do."""
+    for instance_id in instance_ids:
+        label = {"metadata": {"labels": {SILENT: "true"}}}
+        answer = site.cluster.request("PATCH", f"/api/v1/nodes/{instance_id}", label)
+        assert answer.status in (200, 404), answer  # its node may be deleted already
 
 
 def _launch(site: Site, count: int, tags: Mapping[str, str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ BUSY_ONE = """<item><instanceId>i-1</instanceId><imageId>ami-1</imageId>
   <instanceState><code>16</code><name>running</name></instanceState><dnsName/><reason></reason>
   <instanceType>t3.medium</instanceType><launchTime>2026-01-31T12:00:00.250Z</launchTime>
   <placement><availabilityZone>eu-central-1a</availabilityZone><groupName/><tenancy>default</tenancy></placement>
-  <privateIpAddress>10.0.0.1</privateIpAddress>
+  <privateIpAddress>10.0.0.1</privateIpAddress><privateDnsName>ip-10-0-0-1.ec2.internal</privateDnsName>
   <groupSet><item><groupId>sg-1</groupId><groupName>workers</groupName></item></groupSet>
   <blockDeviceMapping><item><ebs><attachTime>2026-01-31T12:00:01.000Z</attachTime></ebs></item></blockDeviceMapping>
   <clientToken>t-1</clientToken><instanceLifecycle>spot</instanceLifecycle>
@@ -215,6 +215,8 @@ def test_every_field_is_read(clients: Clients) -> None:
         pool="big & \u00e9t\u00e9 <1>",
         action_id="17-r",
         token="t-1",
+        private_ip="10.0.0.1",
+        private_dns="ip-10-0-0-1.ec2.internal",
     )
 
 

@@ -90,7 +90,9 @@ def test_what_happens_on_the_way_is_sorted_by_whether_it_left(
         ("InsufficientInstanceCapacity", Refusal.CAPACITY),
         ("SpotMaxPriceTooLow", Refusal.CAPACITY),
         ("Unsupported", Refusal.CAPACITY),
-        ("InsufficientFreeAddressesInSubnet", Refusal.CAPACITY),
+        ("InsufficientFreeAddressesInSubnet", Refusal.SUBNET),
+        ("InvalidSubnetID.NotFound", Refusal.SUBNET),
+        ("InvalidInstanceType", Refusal.TYPE),
         ("MaxSpotInstanceCountExceeded", Refusal.QUOTA),
         ("VcpuLimitExceeded", Refusal.QUOTA),
         ("InstanceLimitExceeded", Refusal.QUOTA),
@@ -103,6 +105,17 @@ def test_what_happens_on_the_way_is_sorted_by_whether_it_left(
 )
 def test_a_refused_launch_has_one_kind(code: str, kind: Refusal) -> None:
     assert refusal(Rejected(RUN, code, "why"), "default").kind is kind
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid value 't9.huge' for InstanceType.",
+        "The architecture 'arm64' of the specified instance type does not match that of the specified AMI.",
+    ],
+)
+def test_a_type_that_does_not_fit_is_no_trouble_of_the_whole_pool(message: str) -> None:
+    assert refusal(Rejected(RUN, "InvalidParameterValue", message), "default").kind is Refusal.TYPE
 
 
 @pytest.mark.parametrize(

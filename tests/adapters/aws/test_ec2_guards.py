@@ -15,7 +15,7 @@ from holdfast.adapters.aws.ec2.terminate import AT_ONCE, terminate
 from holdfast.adapters.aws.errors import Denied, Rejected
 from holdfast.app.autoscaler.cloud import Ec2Cloud, tag_scheme
 from holdfast.cloud import Instance, Market, State
-from holdfast.cloud.launches import Launched, Refusal, Refused, Template
+from holdfast.cloud.launches import Launched, Refusal, Refused, Template, Termination
 from holdfast.kernel import Busy, Invalid, Unknown
 from tests.adapters.aws.test_ec2_requests import LAUNCH, POOL, SETTINGS
 
@@ -66,14 +66,17 @@ def ending(refuses: Callable[[Sequence[str]], Exception | None]) -> Client:
     return Client(terminate_instances=terminate_instances)
 
 
-def ended(client: Client, *instance_ids: str) -> dict[str, bool]:
+ACCEPTED, NOT_KNOWN, PROTECTED = Termination.ACCEPTED, Termination.NOT_KNOWN, Termination.PROTECTED
+
+
+def ended(client: Client, *instance_ids: str) -> dict[str, Termination]:
     return terminate(client, instance_ids)  # type: ignore[arg-type]
 
 
 def test_one_call_ends_many_and_each_once() -> None:
     client = ending(lambda ids: None)
 
-    assert ended(client, "i-1", "i-2", "i-1") == {"i-1": True, "i-2": True}
+    assert ended(client, "i-1", "i-2", "i-1") == {"i-1": ACCEPTED, "i-2": ACCEPTED}
     assert client.asked == [("terminate_instances", {"InstanceIds": ["i-1", "i-2"]})]
     assert ended(client) == {}
 
@@ -81,7 +84,7 @@ def test_one_call_ends_many_and_each_once() -> None:
 def test_hundreds_are_ended_in_calls_that_ec2_takes() -> None:
     client, many = ending(lambda ids: None), [f"i-{n}" for n in range(2 * AT_ONCE + 1)]
 
-    assert all(ended(client, *many).values())
+    assert set(ended(client, *many).values()) == {ACCEPTED}
     assert sorted(len(request["InstanceIds"]) for _, request in client.asked) == [1, AT_ONCE, AT_ONCE]
 
 
@@ -93,8 +96,9 @@ def test_one_that_cannot_be_ended_holds_up_no_other(code: str, named: bool) -> N
     told = "The instance 'i-2' of request i-99 is not to be had" if named else "one of them is not to be had"
     client = ending(lambda ids: refusal(code, told) if "i-2" in ids else None)
 
-    assert ended(client, "i-1", "i-2", "i-3") == {"i-1": True, "i-2": False, "i-3": True}
-    assert ended(client, "i-2") == {"i-2": False}
+    said = PROTECTED if code == "OperationNotPermitted" else NOT_KNOWN
+    assert ended(client, "i-1", "i-2", "i-3") == {"i-1": ACCEPTED, "i-2": said, "i-3": ACCEPTED}
+    assert ended(client, "i-2") == {"i-2": said}
     if named:
         assert len(client.asked) == 3, "the message says which one to leave out"
 
@@ -103,11 +107,11 @@ def test_a_grant_for_some_machines_ends_those_and_a_grant_for_none_is_told() -> 
     denied = refusal("UnauthorizedOperation", "no", 403)
     client = ending(lambda ids: denied if "i-2" in ids else None)
 
-    assert ended(client, "i-1", "i-2", "i-3") == {"i-1": True, "i-2": False, "i-3": True}
+    assert ended(client, "i-1", "i-2", "i-3") == {"i-1": ACCEPTED, "i-2": NOT_KNOWN, "i-3": ACCEPTED}
     with pytest.raises(Denied):
         ended(ending(lambda ids: denied), "i-1", "i-2")
     unknown = refusal("InvalidInstanceID.NotFound", "i-1")
-    assert ended(ending(lambda ids: unknown), "i-1") == {"i-1": False}, "that is no lack of rights"
+    assert ended(ending(lambda ids: unknown), "i-1") == {"i-1": NOT_KNOWN}, "that is no lack of rights"
 
 
 def test_any_other_refusal_is_told_and_a_lost_answer_is_unknown() -> None:
@@ -274,6 +278,33 @@ def test_a_version_is_made_once_under_a_token_of_its_own(account: Account) -> No
     assert len(account.versions) == 1
     made = [*account.calls("create_launch_template_version"), *account.calls("create_launch_template")]
     assert {request["ClientToken"] for request in made} == {digest}
+
+
+def test_the_first_template_is_made_though_the_role_may_make_no_version_of_none() -> None:
+    """Under a condition on its tag EC2 may refuse a version of a template that is not there: look first."""
+
+    class Conditional(Account):
+        def _make(self, **request: Any) -> None:
+            if not self.exists:
+                raise refusal("UnauthorizedOperation", "no", 403)
+            super()._make(**request)
+
+    account = Conditional(exists=False)
+
+    account.cloud().prepare(POOL)
+
+    assert len(account.versions) == 1
+    assert account.calls("create_launch_template_version") == []
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_how_far_metadata_reaches_is_the_pools_to_say(limit: int) -> None:
+    account = Account(exists=False)
+
+    account.cloud().prepare(replace(POOL, imds_hop_limit=limit))
+
+    (made,) = account.calls("create_launch_template")
+    assert made["LaunchTemplateData"]["MetadataOptions"]["HttpPutResponseHopLimit"] == limit
 
 
 def test_the_newest_version_of_just_these_settings_is_meant() -> None:

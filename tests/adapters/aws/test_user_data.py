@@ -37,7 +37,7 @@ def flags(script: str) -> list[str]:
     inner = script[script.index('sh "$work/install" agent') :].split("\n}")[0]
     words = inner.replace("\\\n", " ").removeprefix('sh "$work/install" agent')
     done = subprocess.run(
-        ["sh", "-c", f"id=i-1 zone=z-1 region=r-1\nprintf '%s\\n' {words}"],
+        ["sh", "-c", f"id=i-1 zone=z-1 region=r-1 type=t-1 capacity=spot\nprintf '%s\\n' {words}"],
         capture_output=True,
         text=True,
         check=True,
@@ -74,6 +74,8 @@ def test_the_settings_arrive_in_the_script() -> None:
         "--node-label=holdfast.dev/pool=default",
         "--node-label=topology.kubernetes.io/zone=z-1",
         "--node-label=topology.kubernetes.io/region=r-1",
+        "--node-label=node.kubernetes.io/instance-type=t-1",
+        "--node-label=holdfast.dev/capacity-type=spot",
         "--node-label=tier=batch",
         "--node-taint=holdfast.dev/joining=true:NoSchedule",
         "--node-taint=gpu=yes:NoSchedule",

@@ -14,8 +14,6 @@ from holdfast.autoscaler.record import (
     Target,
     Tombstone,
 )
-from holdfast.failover.group import Group, Member, Takeover
-from holdfast.failover.roles import Role
 from holdfast.kernel import Lock
 from holdfast.leases.cap import Cap, View
 
@@ -60,31 +58,5 @@ CAP_ABSURDITIES: tuple[tuple[str, Any], ...] = (
     ("version", "one"),
 )
 
-
-def groups(agent_id: str) -> tuple[Group, Group, Group]:
-    primary, standby = Member("i-1", Role.PRIMARY, True), Member("i-2", Role.REPLICA, True)
-    return (
-        Group(agent_id=agent_id, epoch=1, since_s=1729999000.5, members=(primary, standby)),
-        Group(
-            agent_id=agent_id,
-            epoch=2,
-            members=(Member("i-1", Role.ZOMBIE), standby),
-            takeover=Takeover("i-1", "termination notice", 1730000000.5, asked=True),
-        ),
-        Group(
-            agent_id=agent_id,
-            epoch=2,
-            members=(Member("i-1", Role.ZOMBIE), Member("i-2", Role.PRIMARY, True)),
-        ),
-    )
-
-
-GROUP_ABSURDITIES: tuple[tuple[str, Any], ...] = (
-    ("epoch", "second"),
-    ("epoch", -1),
-    ("version", "newest"),
-    ("instance_status", "retired"),
-    ("is_primary", 0),
-)
 
 NOT_A_NUMBER = math.nan

@@ -12,68 +12,75 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.clock import new_id
+from holdfast.adapters.sql.database import SqlDatabase
+from holdfast.adapters.sql.groups import log, store
+from holdfast.adapters.sql.sqlite.dialect import SqliteDialect
 from holdfast.autoscaler.codec import CODEC, SUBJECT
 from holdfast.autoscaler.record import Cluster
-from holdfast.kernel import Conflict, Done, DriverPorts, Event, Versioned, Workflow, Write, driver
+from holdfast.kernel import Conflict, Corrupt, Done, DriverPorts, Event, Versioned, Workflow, Write, driver
 from holdfast.sim.memory import MemoryItems
 from holdfast.testing import contract
 from holdfast.testing.contract import Trial
 from tests.adapters.contract import trials
+from tests.adapters.contract.sql_trials import SqlGroupTrial
 from tests.ministack import client_for
 from tests.proof import prove
 from tests.variants import broken
 
+GROUPS = "holdfast.adapters.sql.groups"
 DYNAMO = "holdfast.adapters.aws.dynamodb.items"
 
 
 def breaks(promise: Callable[[Trial[Any]], None], trial: Any, name: str) -> None:
     """The promise must fail on this trial."""
-    with pytest.raises((AssertionError, Conflict)):
+    with pytest.raises((AssertionError, Conflict, Corrupt)):
         promise(trial)
     prove("variant", name, caught_by=f"contract: {promise.__name__}")
 
 
-def sqlite_groups(path: str, *guards: tuple[str, str]) -> Any:
-    """A trial of SqliteGroupStore with guards taken out; the log no longer stands behind them."""
-    database = broken(
-        "holdfast.adapters.sql.sqlite.database",
-        {"INSERT INTO events VALUES": "INSERT OR IGNORE INTO events VALUES"},
-    )
-    groups = broken("holdfast.adapters.sql.sqlite.groups", dict(guards))
+def groups_without(path: Path, monkeypatch: pytest.MonkeyPatch, **guards: dict[str, str]) -> Any:
+    """A trial of groups in SQLite with guards taken out; the log no longer stands behind them."""
+    if "log" in guards:
+        monkeypatch.setattr(log, "may_write", broken(f"{GROUPS}.log", guards["log"]).may_write)
+    if "write" in guards:
+        monkeypatch.setattr(store, "WriteGroup", broken(f"{GROUPS}.write", guards["write"]).WriteGroup)
 
-    class Trial(trials.SqliteGroupTrial):
-        def open(self) -> Any:
-            self.opened.append(database.Database(self.path))
-            return groups.SqliteGroupStore(self.opened[-1])
+    def make(database: SqlDatabase) -> store.SqlGroupStore:
+        texts = database._texts
+        texts["tell"] = texts["tell"].replace("INSERT INTO", "INSERT OR IGNORE INTO")
+        return store.SqlGroupStore(database)
 
-    return Trial(path)
-
-
-VERSION_OF_THE_GROUP = (
-    "stored=stored, expected=found.version",
-    "stored=found.version, expected=found.version",
-)
+    return SqlGroupTrial(lambda: SqliteDialect(str(path)), store=make)
 
 
-def test_s4_a_promotion_whose_update_touched_no_row_is_committed_all_the_same(tmp_path: Path) -> None:
-    trial = sqlite_groups(
-        str(tmp_path / "s4.db"),
-        VERSION_OF_THE_GROUP,
-        ("if changed.rowcount != 1:", "if changed.rowcount > 1:"),
-    )
+NO_VERSION_CHECK = {"if stored == expected:": "if True:"}
+
+
+def test_s4_a_promotion_whose_update_touched_no_row_is_committed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = {
+        '"stored": UNVERSIONED if self.stored.version is None else self.stored.version,': (
+            '"stored": self.stored.expected,'
+        ),
+        "changed_n=changed_n) != 1:": "changed_n=changed_n) > 1:",
+    }
+    trial = groups_without(tmp_path / "s4.db", monkeypatch, log=NO_VERSION_CHECK, write=half)
 
     breaks(contract.a_stale_version_is_refused, trial, "S4: a stale promotion is committed in half")
-    trial.opened[0].close()
+    closed(trial)
 
 
-def test_s5_the_version_of_the_group_is_not_looked_at(tmp_path: Path) -> None:
-    trial = sqlite_groups(
-        str(tmp_path / "s5.db"),
-        VERSION_OF_THE_GROUP,
-        ("WHERE id = ? AND version IS ?", "WHERE id = ? AND 1 OR ?"),
-    )
+def test_s5_the_version_of_the_group_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = groups_without(tmp_path / "s5.db", monkeypatch, log=NO_VERSION_CHECK)
 
     breaks(contract.racers_have_one_winner, trial, "S5: two promotions succeed one after the other")
+    closed(trial)
+
+
+def closed(trial: SqlGroupTrial) -> None:
     for database in trial.opened:
         database.close()
 
@@ -111,7 +118,7 @@ def test_h9_a_late_retry_does_not_look_for_its_own_commit(dynamodb_endpoint: str
     trial = dynamo(
         dynamodb_endpoint,
         trials.dynamo_cluster(lambda: client_for(dynamodb_endpoint)),
-        {"if self._winner(subject, version) != commit_id:": "if self._winner(subject, version) is not None:"},
+        {"if winner != commit_id:": "if winner is not None:"},
     )
 
     breaks(

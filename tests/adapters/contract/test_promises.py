@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from holdfast.adapters.sql.sqlite.dialect import SqliteDialect
 from holdfast.autoscaler.codec import CODEC as CLUSTER
 from holdfast.leases.cap import CODEC as CAP
 from holdfast.testing.contract import PROMISES, Trial
 from tests.adapters.contract import samples, trials
+from tests.adapters.contract.sql_trials import SqlGroupTrial
 from tests.ministack import client_for
 from tests.proof import prove
 
@@ -38,7 +40,7 @@ def trial(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Trial[Any]
         case ["memory", kind]:
             made = trials.MemoryTrial(*(cluster if kind == "cluster" else cap))
         case ["sqlite", "group"]:
-            made = trials.SqliteGroupTrial(path)
+            made = SqlGroupTrial(lambda: SqliteDialect(path))
         case ["sqlite", kind]:
             made = trials.SqliteTrial(path, *(cluster if kind == "cluster" else cap))
         case ["dynamodb", kind]:

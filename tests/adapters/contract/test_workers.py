@@ -1,51 +1,159 @@
-"""Workers' own rows beside the agreed cap, on every CapStore."""
+"""Workers' own rows beside the agreed cap, on every CapStore: written only where they may be."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore
+from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore, ensure_cap_tables
 from holdfast.adapters.clock import new_id
 from holdfast.adapters.sql.sqlite import Database
 from holdfast.adapters.sql.sqlite.caps import SqliteCapStore
-from holdfast.kernel import Event, Invalid, Write
+from holdfast.kernel import Conflict, Event, Write
 from holdfast.leases.cap import Cap, View, coordinator
-from holdfast.leases.ports import CapStore
+from holdfast.leases.ports import CapStore, WriteRow
+from holdfast.leases.rows import WorkerRow, own_key
 from holdfast.sim.memory import MemoryCaps
 from tests.ministack import client_for
 
-APP = "my-app"
+APP, STREAM, SEEN = "my-app", "orders", View(30, 3)
+Store = Callable[[str, str], CapStore]
 
 
 @pytest.fixture(params=["memory", "sqlite", "dynamodb"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CapStore]:
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """The stores of several apps and streams on one table."""
     if request.param == "dynamodb":
-        endpoint = request.getfixturevalue("dynamodb_endpoint")
-        yield DynamoCapStore(client_for(endpoint), stream_name=f"stream-{new_id()[:8]}", app_name=APP)
+        client = client_for(request.getfixturevalue("dynamodb_endpoint"))
+        table = f"meta-{new_id()[:8]}"
+        ensure_cap_tables(client, table)
+        yield lambda app, stream: DynamoCapStore(client, stream_name=stream, app_name=app, meta_table=table)
     elif request.param == "sqlite":
         database = Database(str(tmp_path / "state.db"))
-        yield SqliteCapStore(database, "stream")
+        yield lambda app, stream: SqliteCapStore(database, stream_name=stream, app_name=app, table="meta")
         database.close()
     else:
-        yield MemoryCaps()
+        items: dict[str, Any] = {}
+
+        def memory(app: str, stream: str) -> CapStore:
+            made = MemoryCaps(app_name=app, stream_name=stream)
+            made.worker_items = items
+            return made
+
+        yield memory
+
+
+@pytest.fixture
+def store(stores: Store) -> CapStore:
+    return stores(APP, STREAM)
+
+
+def row(key: str = "worker-1", view: View = SEEN, **given: Any) -> WorkerRow:
+    return WorkerRow(key=key, view=view, max_leases_per_worker=view.max_leases_per_worker, **given)
+
+
+def write(store: CapStore, written: WorkerRow, over: str | None = None) -> None:
+    store.write_row(WriteRow(written, over, news=True), 1_763_546_400.0)
 
 
 def test_each_worker_has_a_row_and_the_last_one_counts(store: CapStore) -> None:
-    store.save_worker(APP, "worker-1", View(30, 3), 1_000.0)
-    store.save_worker(APP, "worker-2", View(30, 3), 1_001.0)
-    store.save_worker(APP, "worker-1", View(60, 3), 1_002.0)
-    store.save_worker("other-app", "worker-9", View(60, 1), 1_003.0)
+    write(store, row())
+    write(store, row("worker-2"))
+    write(store, row(view=View(60, 3)), over="")
 
-    assert store.workers(APP) == {"worker-1": 20, "worker-2": 10}
+    found = store.rows()
+
+    assert {key: each.max_leases_per_worker for key, each in found.own.items()} == {
+        "worker-1": 20,
+        "worker-2": 10,
+    }
+    assert (found.taken, found.problems) == ({}, ())
 
 
-def test_a_worker_cannot_take_the_place_of_the_agreed_record(store: CapStore) -> None:
-    agreed = Write(Cap(View(30, 3)), (Event("capAgreed", 1_000.0),))
+def test_a_live_row_comes_back_as_it_was_written(store: CapStore) -> None:
+    written = row(
+        view=View(300, 2, 200),
+        agreement=4,
+        version=7,
+        commit_id="commit-7",
+        incarnation="one",
+        heartbeat=3,
+        holds=0,
+        told=165,
+    )
+    write(store, written)
+
+    found = store.rows().own["worker-1"]
+
+    assert found == row(**{
+        name: getattr(found if name == "last_update_time" else written, name)
+        for name in WorkerRow.__slots__
+        if name != "max_leases_per_worker"
+    })  # fmt: skip
+    assert found.last_update_time
+    assert (found.told, found.holds, found.view.limit) == (165, 0, 200)
+
+
+def test_a_row_of_another_app_or_stream_is_never_overwritten(stores: Store) -> None:
+    ours, theirs, elsewhere = stores(APP, STREAM), stores("other-app", STREAM), stores(APP, "payments")
+    write(theirs, row(view=View(60, 1)))
+
+    with pytest.raises(Conflict):
+        write(ours, row())
+    with pytest.raises(Conflict):
+        write(ours, row(), over="")
+    with pytest.raises(Conflict):
+        write(elsewhere, row(), over="")
+
+    assert theirs.rows().own["worker-1"].view == View(60, 1)
+    assert ours.rows().taken == {"worker-1": "a worker of app 'other-app' on stream 'orders'"}
+    key = own_key(ours.rows(), APP, "worker-1")
+    write(ours, row(key))
+    assert (key, list(ours.rows().own)) == ("my-app/worker-1", ["my-app/worker-1"])
+
+
+def test_the_newer_incarnation_wins_and_the_older_one_is_refused(store: CapStore) -> None:
+    write(store, row(incarnation="one", heartbeat=1))
+    write(store, row(incarnation="two", heartbeat=1), over="one")
+
+    with pytest.raises(Conflict):
+        write(store, row(incarnation="one", heartbeat=2), over="one")
+    with pytest.raises(Conflict):
+        write(store, row(incarnation="three", heartbeat=1), over="one")
+
+    assert store.rows().own["worker-1"].incarnation == "two"
+
+
+def test_a_late_beat_does_not_set_the_row_back(store: CapStore) -> None:
+    write(store, row(incarnation="one", heartbeat=1))
+    write(store, row(view=View(60, 3), incarnation="one", heartbeat=2), over="one")
+
+    with pytest.raises(Conflict):
+        write(store, row(incarnation="one", heartbeat=1), over="one")
+    with pytest.raises(Conflict):
+        write(store, row(incarnation="one", heartbeat=1))
+
+    assert store.rows().own["worker-1"].view == View(60, 3)
+
+
+def test_who_leaves_deletes_its_own_row_and_no_other(store: CapStore) -> None:
+    older, newer = row(incarnation="one", heartbeat=1), row(incarnation="two", heartbeat=1)
+    write(store, older)
+    write(store, newer, over="one")
+
+    with pytest.raises(Conflict):
+        store.delete_row(older)
+    store.delete_row(newer)
+    store.delete_row(newer)
+
+    assert store.rows().own == {}
+
+
+def test_the_agreed_record_is_no_workers_row(store: CapStore) -> None:
+    agreed = Write(Cap(View(30, 3)), (Event("capAgreed", 1_763_546_400.0),))
     store.commit(coordinator(APP), store.read(coordinator(APP)), agreed, new_id())
 
-    with pytest.raises(Invalid, match="is the name of the agreed record"):
-        store.save_worker(APP, coordinator(APP), View(60, 1), 1_001.0)
+    found = store.rows()
 
-    assert store.read(coordinator(APP)).value == Cap(View(30, 3))
-    assert store.workers(APP) == {}
+    assert (found.own, found.agreed_for) == ({}, (APP, STREAM))

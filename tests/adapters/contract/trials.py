@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore
+from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore, ensure_cap_tables
 from holdfast.adapters.aws.dynamodb.items import DynamoItems
 from holdfast.adapters.aws.dynamodb.marshal import plain_item, tagged
 from holdfast.adapters.sql.sqlite import Database, SqliteItems
-from holdfast.adapters.sql.sqlite.groups import SqliteGroupStore
 from holdfast.app.autoscaler.stores import dynamodb_cluster_store
 from holdfast.failover.group import Group
 from holdfast.kernel import Event, HoldfastError, Logged, Repository
 from holdfast.kernel.event import sort_key
 from holdfast.kernel.item import Codec
-from holdfast.sim.memory import MemoryGroups, MemoryItems
-from tests.adapters.contract import samples
+from holdfast.sim.failover.store import MemoryGroups
+from holdfast.sim.memory import MemoryItems
+from tests.adapters.contract import group_samples, samples
 
 Record = TypeVar("Record")
 
@@ -95,13 +95,13 @@ class MemoryTrial(Generic[Record]):
 
 @dataclass
 class MemoryGroupTrial:
-    subject: str = "agent-1"
+    subject: str = "acme/agent-1"
     guarded_attributes: tuple[str, Any] | None = None  # nothing but the version
     absurdities: Sequence[tuple[str, Any]] = ()  # it holds whole groups, which refuse to be absurd
     new_id: ClassVar[Callable[[], str]] = staticmethod(draw)
 
     def __post_init__(self) -> None:
-        self.samples = samples.groups(self.subject)
+        self.samples = group_samples.groups("acme", "agent-1")
         self.store = MemoryGroups(lambda: 0.0)
         self.lock = threading.Lock()
         self.beside: dict[str, Any] = {}
@@ -125,8 +125,8 @@ class MemoryGroupTrial:
         del self.store.groups[self.subject]
 
     def unversion(self) -> None:
-        found = self.store.groups[self.subject]
-        self.store.groups[self.subject] = type(found)(found.value, 0, "")
+        stored = self.store.groups[self.subject]
+        stored.found = type(stored.found)(stored.found.value, 0, "")
         del self.store.log.by_subject[self.subject]
 
     def forget_tokens(self) -> None:
@@ -192,50 +192,6 @@ class SqliteTrial(OnSqlite, Generic[Record]):
 
     def unversion(self) -> None:
         self.sql("UPDATE records SET version = NULL, commit_id = ''")
-        self.sql("DELETE FROM events")
-
-
-@dataclass
-class SqliteGroupTrial(OnSqlite):
-    path: str
-    subject: str = "agent-1"
-    collection: str = "agents"
-    absurdities: Sequence[tuple[str, Any]] = samples.GROUP_ABSURDITIES
-    guarded_attributes: tuple[str, Any] | None = None
-    new_id: ClassVar[Callable[[], str]] = staticmethod(draw)
-    opened: list[Database] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.samples = samples.groups(self.subject)
-
-    def open(self) -> Repository[Group]:
-        self.opened.append(Database(self.path))
-        return SqliteGroupStore(self.opened[-1])
-
-    def plant(self, attribute: str, value: Any) -> None:
-        of_instances = ("instance_status", "is_primary")
-        if attribute in of_instances:
-            self.sql(f"UPDATE instances SET {attribute} = ? WHERE id = 'i-1'", value)
-            return
-        if attribute not in self.stored():
-            self.sql(f"ALTER TABLE agents ADD COLUMN {attribute} TEXT")
-        self.sql(f"UPDATE agents SET {attribute} = ?", value)
-
-    def stored(self) -> Mapping[str, Any]:
-        with self.opened[0].transaction() as db:
-            cursor = db.execute("SELECT * FROM agents")
-            names = [column[0] for column in cursor.description]
-            agent = dict(zip(names, cursor.fetchone(), strict=True))
-            status, primary = db.execute(
-                "SELECT instance_status, is_primary FROM instances WHERE id = 'i-1'"
-            ).fetchone()
-        return {**agent, "instance_status": status, "is_primary": primary}
-
-    def lose_record(self) -> None:
-        self.sql("DELETE FROM agents")
-
-    def unversion(self) -> None:
-        self.sql("UPDATE agents SET version = NULL, commit_id = ''")
         self.sql("DELETE FROM events")
 
 
@@ -319,11 +275,16 @@ def dynamo_cluster(make: Callable[[], Any]) -> DynamoTrial[Any]:
     )
 
 
+def made_cap_store(client: Any, stream: str) -> DynamoCapStore:
+    ensure_cap_tables(client, f"{stream}_meta")
+    return DynamoCapStore(client, stream_name=stream, app_name="my-app")
+
+
 def dynamo_cap(make: Callable[[], Any]) -> DynamoTrial[Any]:
     stream = f"stream-{draw()[:8]}"
     return DynamoTrial(
         make=make,
-        build=lambda client: DynamoCapStore(client, stream_name=stream, app_name="my-app"),
+        build=lambda client: made_cap_store(client, stream),
         table=f"{stream}_meta",
         key="worker_id",
         events_table=f"{stream}_meta_events",

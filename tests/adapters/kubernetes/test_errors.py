@@ -107,7 +107,7 @@ def test_a_server_that_is_not_there_is_busy_even_for_a_write() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
     client = Client(lambda: Access(url, "a test", None, lambda: TOKEN))
-    with pytest.raises(Busy, match="cannot be reached"):
+    with pytest.raises(Busy, match="Kubernetes API unreachable: "):
         client.ask(PATCH_NODE, "PATCH", "/x", body={}, writes=True)
 
 

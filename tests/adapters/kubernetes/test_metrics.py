@@ -94,7 +94,7 @@ def test_what_says_nothing_is_a_problem(said: Said, problem: str) -> None:
 def test_a_server_that_is_not_there_is_a_problem() -> None:
     with saying(measured()) as stub:
         pass
-    assert "cannot be reached" in load(stub).problem
+    assert "Kubernetes API unreachable" in load(stub).problem
 
 
 @pytest.mark.parametrize("nodes", [[], [node("n-1", cpu="0")], [node("n-1", cpu="lots")]])

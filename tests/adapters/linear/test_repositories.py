@@ -17,16 +17,19 @@ import pytest
 
 from holdfast.adapters.aws.dynamodb import DynamoItems
 from holdfast.adapters.aws.dynamodb.client import make_client
-from holdfast.adapters.sql.sqlite import Database, SqliteItems, database
-from holdfast.adapters.sql.sqlite.groups import SqliteGroupStore
+from holdfast.adapters.sql.database import SqlDatabase
+from holdfast.adapters.sql.groups import SqlGroupStore
+from holdfast.adapters.sql.sqlite import Database, SqliteItems, database, dialect
+from holdfast.adapters.sql.sqlite.dialect import SqliteDialect
 from holdfast.app.autoscaler.stores import dynamodb_cluster_store
 from holdfast.autoscaler.codec import CODEC
 from holdfast.autoscaler.record import Cluster
 from holdfast.failover.group import Group
 from holdfast.kernel import Event, Repository, Versioned, Write
 from holdfast.kernel.item import Codec
+from holdfast.sim.failover.store import MemoryGroups
 from holdfast.sim.gate import Gated
-from holdfast.sim.memory import MemoryGroups, MemoryItems
+from holdfast.sim.memory import MemoryItems
 from holdfast.testing.linear import NotLinearizable
 from holdfast.testing.proxy import (
     HALF_ANSWER,
@@ -66,7 +69,7 @@ def cluster(number: int) -> Cluster:
 
 
 def group(number: int) -> Group:
-    return Group(agent_id="agent-1", epoch=number)
+    return Group(client_id="acme", agent_id="agent-1", epoch=number)
 
 
 def checked(name: str, share: float, histories: Iterator[Recording]) -> Counter[str]:
@@ -124,7 +127,7 @@ def test_histories_of_items_in_memory_are_linearizable(share: float) -> None:
 @LARGE_OR_SMALL
 def test_histories_of_groups_in_memory_are_linearizable(share: float) -> None:
     open_store = in_memory(lambda: MemoryGroups(lambda: 0.0))
-    lost_enough(checked("memory groups", share, histories_of(open_store, "agent-1", group)))
+    lost_enough(checked("memory groups", share, histories_of(open_store, "acme/agent-1", group)))
 
 
 class Files:
@@ -137,6 +140,11 @@ class Files:
         # Every other file is opened by clients that do not wait for each other: they are told Busy.
         self._monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 5.0 if seed % 2 else 0.0)
         return self._open.enter_context(closing(Database(str(self._folder / f"{seed}.db"))))
+
+    def groups(self, seed: int) -> SqlGroupStore:
+        self._monkeypatch.setattr(dialect, "LIMIT_S", 5.0 if seed % 2 else 0.0)
+        opened = SqlDatabase(SqliteDialect(str(self._folder / f"{seed}.db")))
+        return SqlGroupStore(self._open.enter_context(closing(opened)))
 
     def close(self) -> None:
         self._open.close()
@@ -159,10 +167,7 @@ def test_histories_of_items_in_sqlite_are_linearizable(files: Files, share: floa
 
 @LARGE_OR_SMALL
 def test_histories_of_groups_in_sqlite_are_linearizable(files: Files, share: float) -> None:
-    def open_store(seed: int) -> SqliteGroupStore:
-        return SqliteGroupStore(files.open(seed))
-
-    lost_enough(checked("sqlite groups", share, histories_of(open_store, "agent-1", group)))
+    lost_enough(checked("sqlite groups", share, histories_of(files.groups, "acme/agent-1", group)))
 
 
 class Tables:

@@ -8,11 +8,11 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore
+from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore, ensure_cap_tables
 from holdfast.adapters.aws.dynamodb.client import make_client
 from holdfast.kernel import DriverPorts, Write
 from holdfast.leases.cap import Cap, View, coordinator
-from holdfast.leases.ports import Apply, Seen
+from holdfast.leases.ports import Seen, WriteRow
 from holdfast.testing.proxy import PASS, Fate, FaultProxy, Kind
 
 APP = "my-app"
@@ -42,6 +42,7 @@ class Network:
         """Names of the calls that came to the proxy."""
         self._spoils: dict[str, list[Spoil]] = {}
         self._direct = make_client(endpoint_url=endpoint, region="eu-central-1")
+        ensure_cap_tables(self._direct, f"{self.stream}_meta")
         self.direct = self.store(self._direct)
         self._proxy = FaultProxy(address.hostname, address.port, fate=self._fate)
         self.client = self.client_of(make_client)
@@ -107,20 +108,20 @@ class StoppedClock:
         raise AssertionError("nothing here needs to wait")
 
 
-def ports(store: DynamoCapStore, ids: list[str], view: View = VIEW) -> DriverPorts[Cap, Seen, Apply]:
-    """Those of a worker that has the cap of its view in force already; drawn ids are noted."""
+def ports(store: DynamoCapStore, ids: list[str], view: View = VIEW) -> DriverPorts[Cap, Seen, WriteRow]:
+    """Those of a worker whose row is written already; drawn ids are noted."""
 
     def new_id() -> str:
         ids.append(drawn())
         return ids[-1]
 
-    def perform(effect: Apply) -> object:
-        raise AssertionError(f"{effect} is in force already")
+    def perform(effect: WriteRow) -> object:
+        raise AssertionError(f"{effect} is written already")
 
     return DriverPorts.on(
         store,
         SUBJECT,
-        look=lambda: Seen(worker_id="w-1", view=view, applied=view.max_leases_per_worker),
+        look=lambda: Seen(key="w-1", incarnation="", vote=view),
         perform=perform,
         clock=StoppedClock(),
         new_id=new_id,

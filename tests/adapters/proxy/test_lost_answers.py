@@ -18,8 +18,8 @@ from holdfast.adapters.aws.dynamodb import client as shipped_client
 from holdfast.adapters.aws.dynamodb import items as shipped_items
 from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore
 from holdfast.kernel import Conflict, Done, Event, Unknown, Versioned, Write, advance
-from holdfast.leases.agreement import WORKFLOW
 from holdfast.leases.cap import CODEC, Cap, View
+from holdfast.leases.starting import WORKFLOW
 from holdfast.testing.proxy import HALF_ANSWER, PASS, RESET_AFTER, RESET_BEFORE, Fate, black_hole, latency
 from tests.adapters.proxy.counting import until
 from tests.adapters.proxy.network import (
@@ -263,7 +263,7 @@ def test_a_repeated_commit_whose_look_up_is_throttled_is_unknown(network: Networ
 # The walls: without them, a lost answer is a lost race.
 
 ONE_ATTEMPT = 'retries={"total_max_attempts": 1, "mode": "standard"},'
-LOOKS_FOR_ITS_OWN = "if self._winner(subject, version) != commit_id:"
+LOOKS_FOR_ITS_OWN = "if winner != commit_id:"
 
 
 def commit_once(network: Network, *, retries: bool, looks: bool, remembered: bool) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
+from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
 
 from holdfast.testing.proxy import (
     HALF_ANSWER,
@@ -25,6 +25,7 @@ from holdfast.testing.proxy import (
     Kind,
     black_hole,
     latency,
+    refused,
 )
 from tests.adapters.proxy.counting import BIG_BODY, CountingServer, counting_server, until
 
@@ -335,6 +336,17 @@ def test_an_aws_client_of_one_attempt_is_told_that_the_answer_was_lost(
         with pytest.raises(ConnectionClosedError):
             client.list_tables()
     assert len(server.requests) == 2
+
+
+def test_an_aws_client_reads_a_refusal_as_the_services_own(server: CountingServer, proxied: Proxied) -> None:
+    proxy = proxied(refused("AccessDeniedException"), PASS)
+    with contextlib.closing(aws("dynamodb", proxy, attempts=1)) as client:
+        with pytest.raises(ClientError) as told:
+            client.list_tables()
+        assert told.value.response["Error"]["Code"] == "AccessDeniedException"
+        assert client.list_tables()["TableNames"] == ["one"]
+    assert len(server.requests) == 1, "the server never heard of the first"
+    assert eval(repr(proxy.log[0].fate), {"refused": refused}) == proxy.log[0].fate
 
 
 def test_an_aws_client_in_a_black_hole_gives_up_by_its_own_clock(

@@ -11,21 +11,25 @@ from typing import Any
 
 import pytest
 
+from holdfast.adapters.sql.database import SqlDatabase
+from holdfast.adapters.sql.groups import SqlGroupStore
 from holdfast.adapters.sql.migrations import Migration, migrations
 from holdfast.adapters.sql.sqlite import Database, migrate
 from holdfast.adapters.sql.sqlite.caps import SqliteCapStore
-from holdfast.adapters.sql.sqlite.groups import SqliteGroupStore
+from holdfast.adapters.sql.sqlite.dialect import SqliteDialect
 from holdfast.adapters.sql.sqlite.inbox import SqliteInbox
 from holdfast.app.autoscaler.stores import sqlite_cluster_store
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.cloud import Notice, NoticeKind
+from holdfast.failover.roles import Status
 from holdfast.kernel import Busy, Corrupt, Event, Invalid, Write
 from holdfast.leases.cap import View
 from tests.variants import broken
 
 BEFORE = Path(__file__).parent / "files" / "before_migrations.sql"
 WRITTEN_S = 1_767_225_600
-TABLES = ("records", "events", "agents", "instances", "notices")
+TABLES = ("records", "events", "notices")
+GROUPS = ("agents", "instances")
 KNOWN = [(each.number, each.name) for each in migrations()]
 NEXT = len(KNOWN) + 1
 
@@ -60,26 +64,22 @@ def numbers(path: Path) -> list[Any]:
 
 def test_a_file_from_before_migrations_keeps_every_row_and_is_marked(old: Path) -> None:
     before = content(old)
-    assert {table: len(rows) for table, rows in before.items()} == {
-        "records": 3,
-        "events": 5,
-        "agents": 1,
-        "instances": 2,
-        "notices": 2,
-    }
+    assert {table: len(rows) for table, rows in before.items()} == {"records": 3, "events": 5, "notices": 2}
 
     opened(old).close()
 
     after = content(old)
     assert {row[-1] for row in after["events"]} == {""}, "what has come since has its default"
-    assert {**after, "events": [row[:-1] for row in after["events"]]} == before
+    of_groups, others = [row for row in before["events"] if row[0] == "agents"], before["events"][1:]
+    assert {**after, "events": [row[:-1] for row in after["events"]]} == {**before, "events": others}
+    assert [row[2] for row in of_groups] == [row[1] for row in asked(old, "SELECT * FROM system_events")]
     assert numbers(old) == KNOWN
 
 
 def test_every_store_reads_what_was_written_before_migrations(old: Path) -> None:
     with closing(opened(old)) as database:
-        clusters, groups = sqlite_cluster_store(database), SqliteGroupStore(database)
-        caps = SqliteCapStore(database, "orders")
+        clusters = sqlite_cluster_store(database)
+        caps = SqliteCapStore(database, stream_name="orders", app_name="billing")
 
         found = clusters.read(SUBJECT)
         assert (found.version, found.commit_id, found.value.worker_count) == (2, "commit-2", 3)
@@ -87,14 +87,31 @@ def test_every_store_reads_what_was_written_before_migrations(old: Path) -> None
         assert found.value.scale_up.launches[0].template_version == 3
         told = [(each.version, each.n, each.event.kind) for each in clusters.events(SUBJECT)]
         assert told == [(1, 0, "observed"), (2, 0, "scaleUpStarted"), (2, 1, "launchIntended")]
-        assert groups.read("agent-1").value.members[0].instance_id == "i-a"
-        assert groups.leases_left_s("agent-1")["i-a"] == pytest.approx(30.3)
         assert caps.read("billing_coordinator").value.view == View(30, 4)
-        assert caps.workers("billing") == {"worker-1": 8}
+        assert list(caps.rows().taken) == ["worker-1"], "a row without its stream is left alone"
         assert SqliteInbox(database).waiting() == [
             Notice("i-0001", NoticeKind.INTERRUPTION, WRITTEN_S + 90, WRITTEN_S + 210),
             Notice("i-0002", NoticeKind.REBALANCE, WRITTEN_S + 95),
         ]
+
+
+def test_a_group_from_before_clients_is_one_of_the_client_default(old: Path) -> None:
+    """Its primary, its lease, its version and its log are what they were."""
+    with closing(SqlDatabase(SqliteDialect(str(old), now_s=lambda: float(WRITTEN_S)))) as database:
+        groups = SqlGroupStore(database)
+        found, seen = groups.read("default/agent-1"), groups.look("default/agent-1")
+
+        assert (found.version, found.commit_id, found.value.epoch) == (1, "commit-1", 1)
+        assert [(m.instance_id, m.status) for m in found.value.members] == [
+            ("i-a", Status.PRIMARY),
+            ("i-b", Status.REPLICA),
+        ]
+        assert seen.rows[0].lease_until_s - seen.now_s == pytest.approx(30.3)
+        assert [logged.event.kind for logged in groups.events("default/agent-1")] == ["groupCreated"]
+        done = groups.commit(
+            "default/agent-1", found, Write(found.value, (Event("goesOn", 1.0),)), "commit-2"
+        )
+        assert done.version == 2
 
 
 def test_a_file_from_before_migrations_goes_on_with_its_record(old: Path) -> None:
@@ -118,7 +135,10 @@ def test_a_new_file_has_the_tables_of_an_old_one(old: Path, tmp_path: Path) -> N
     opened(old).close()
 
     shapes = [
-        {table: asked(path, f"PRAGMA table_info({table})") for table in (*TABLES, "schema_migrations")}
+        {
+            table: asked(path, f"PRAGMA table_info({table})")
+            for table in (*TABLES, *GROUPS, "schema_migrations")
+        }
         for path in (new, old)
     ]
     assert shapes[0] == shapes[1]

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from tools.parts.catalog.extenddb import ExtenddbPart
+from tools.parts.catalog.kcl import KclPart
+from tools.parts.catalog.kinesis_local import KinesisLocalPart
 from tools.parts.catalog.lambda_runtime import LambdaRuntimePart
 from tools.parts.catalog.prometheus import PrometheusPart
 from tools.parts.part import CannotInstall, Part
@@ -50,8 +52,10 @@ def refusal(part: Part) -> str:
     [
         (ExtenddbPart(), "npm is missing", "install Node.js"),
         (PrometheusPart(), "apt-get is missing", "run on Debian 12"),
+        (KinesisLocalPart(), "node is missing", "install Node.js 18"),
+        (KclPart(), "java is missing", "install Java 17"),
     ],
-    ids=["extenddb", "prometheus"],
+    ids=["extenddb", "prometheus", "kinesis-local", "kcl"],
 )
 def test_a_missing_tool_is_named_with_the_way_to_get_it(
     monkeypatch: pytest.MonkeyPatch, part: Part, missing: str, fix: str
@@ -72,6 +76,45 @@ def test_a_registry_that_does_not_answer_is_reported_with_what_npm_said(programs
     said = refusal(ExtenddbPart())
     assert "check that npm reaches its registry" in said
     assert "npm error network" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "part"),
+    [
+        ("node", "echo v16.20.0", KinesisLocalPart()),
+        ("java", "echo 'openjdk version \"11.0.2\"' >&2", KclPart()),
+    ],
+    ids=["node", "java"],
+)
+def test_a_tool_that_is_too_old_is_named_with_its_version(
+    programs: Path, name: str, says: str, part: Part
+) -> None:
+    program(programs, name, f"#!/bin/sh\n{says}\n")
+    said = refusal(part)
+    assert ("v16.20.0" if name == "node" else "11.0.2") in said
+    assert "or newer" in said
+
+
+ANOTHER_JAR = """#!/bin/sh
+for word; do folder=${word#-DoutputDirectory=}; done
+mkdir -p "$folder"
+echo 'not what was pinned' > "$folder/amazon-kinesis-client-2.7.2.jar"
+"""
+
+
+def test_jars_that_are_not_the_pinned_ones_are_refused(programs: Path) -> None:
+    program(programs, "java", "#!/bin/sh\necho 'openjdk version \"17.0.1\"' >&2\n")
+    program(programs, "mvn", ANOTHER_JAR)
+    said = refusal(KclPart())
+    assert "amazon-kinesis-client-2.7.2.jar is not the file that was pinned" in said
+
+
+def test_a_repository_that_does_not_answer_is_reported_with_what_maven_said(programs: Path) -> None:
+    program(programs, "java", "#!/bin/sh\necho 'openjdk version \"17.0.1\"' >&2\n")
+    program(programs, "mvn", "#!/bin/sh\necho '[ERROR] no route'\nexit 1\n")
+    said = refusal(KclPart())
+    assert "check that `mvn` reaches its repository" in said
+    assert "[ERROR] no route" in said
 
 
 def test_another_version_of_prometheus_is_refused(programs: Path) -> None:

@@ -14,9 +14,9 @@ from tools.parts.boot.cluster import Join
 from tools.parts.boot.start import Boot, start_boot
 from tools.parts.ec2.behaviour import Behaviour
 from tools.parts.ec2.client import REGION, Ec2Control
+from tools.parts.packages.venv import make_venv
 from tools.parts.part import Part, Say
 from tools.parts.running import Running, answers_http, free_port
-from tools.parts.venv import make_venv
 
 SOURCE = Path(__file__).parents[3]
 

@@ -5,15 +5,11 @@ imitation.  It keeps its tables in an SQLite file, checks signatures, and in its
 developer mode knows exactly one key pair: the one of AWS's documentation.
 """
 
-import base64
-import hashlib
 import platform
-import shutil
-import subprocess
-import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.parts.packages.npm import unpack
 from tools.parts.part import CannotInstall, Part, Say
 from tools.parts.running import Running, answers_http, free_port
 
@@ -59,27 +55,7 @@ class ExtenddbPart(Part):
                 f"extenddb {self.version} is pinned for x86_64, this machine is {machine}; "
                 "leave its tests out, or pin the package for this machine in its catalog file"
             )
-        say(f"fetching {PACKAGE} {self.version}")
-        packed = self._packed()
-        _check(packed)
-        with tarfile.open(packed) as archive:
-            archive.extractall(self.home, filter="data")
-        packed.unlink()
-
-    def _packed(self) -> Path:
-        npm = shutil.which("npm")
-        if npm is None:
-            raise CannotInstall(
-                "extenddb comes as an npm package and npm is missing: install Node.js 18 or newer"
-            )
-        argv = [npm, "pack", "--silent", "--pack-destination", str(self.home), f"{PACKAGE}@{self.version}"]
-        done = subprocess.run(argv, cwd=self.home, capture_output=True, text=True)
-        if done.returncode:
-            raise CannotInstall(
-                f"npm could not fetch {PACKAGE} {self.version}: check that npm reaches its registry\n"
-                f"{done.stderr.strip()[-2000:]}"
-            )
-        return self.home / done.stdout.split()[-1]
+        unpack(self, PACKAGE, SHA512, say)
 
     def start(self) -> Extenddb:
         self.require()
@@ -102,15 +78,6 @@ class ExtenddbPart(Part):
             running.stop()
             raise
         return Extenddb(running, endpoint)
-
-
-def _check(packed: Path) -> None:
-    found = base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()
-    if found != SHA512:
-        raise CannotInstall(
-            f"{packed.name} is not the file that was pinned (sha512 {found}, expected {SHA512}): "
-            "do not use it; find out what changed it"
-        )
 
 
 PART = ExtenddbPart()

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from tools.parts.packages.venv import make_venv
 from tools.parts.part import Part, Say
-from tools.parts.venv import make_venv
 
 
 class KubectlPart(Part):

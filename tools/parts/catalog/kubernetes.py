@@ -6,7 +6,7 @@ it has nodes that no machine runs: `tools.parts.cluster` starts it together with
 
 from pathlib import Path
 
-from tools.parts.golang import go_for
+from tools.parts.packages.golang import go_for
 from tools.parts.part import Part, Say
 
 SOURCES = Path(__file__).parents[1] / "kubernetes" / "controlplane"

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.parts.golang import go_for
+from tools.parts.packages.golang import go_for
 from tools.parts.part import Part, Say
 
 SOURCES = Path(__file__).parents[1] / "kubernetes" / "kwok"

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tools.parts.packages.venv import make_venv, unpack_wheels
 from tools.parts.part import CannotInstall, Part, Say
 from tools.parts.running import Running, answers_http, free_port
-from tools.parts.venv import make_venv, unpack_wheels
 
 INVOCATIONS = "/2015-03-31/functions/function/invocations"
 PROGRAMS = {"x86_64": "aws-lambda-rie-x86_64", "aarch64": "aws-lambda-rie-arm64"}

@@ -7,9 +7,9 @@ of its own.
 
 from dataclasses import dataclass
 
+from tools.parts.packages.venv import make_venv
 from tools.parts.part import Part, Say
 from tools.parts.running import Running, answers_http, free_port
-from tools.parts.venv import make_venv
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.parts.debian import unpack
+from tools.parts.packages.debian import unpack
 from tools.parts.part import CannotInstall, Part, Say
 from tools.parts.running import Running, answers_http, free_port
 
@@ -77,7 +77,7 @@ class PrometheusPart(Part):
         return self.home / "usr/bin/promtool"
 
     def build(self, say: Say) -> None:
-        unpack("prometheus", self.home, say)
+        unpack(["prometheus"], self.home, say)
         said = subprocess.run([self.program, "--version"], capture_output=True, text=True)
         if f"version {self.version}" not in said.stdout:
             raise CannotInstall(

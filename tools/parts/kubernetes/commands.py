@@ -15,6 +15,7 @@ CONTROLLERS = (
     "job-controller",
     "namespace-controller",
     "node-lifecycle-controller",  # NotReady, and the taints that go with it
+    "persistentvolume-binder-controller",  # claims to volumes that are there; none is made
     "pod-garbage-collector-controller",  # pods of nodes that are gone
     "replicaset-controller",
     "serviceaccount-controller",

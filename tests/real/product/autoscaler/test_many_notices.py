@@ -22,7 +22,7 @@ from tests.proof import prove
 from tests.real.conftest import RUN
 from tools.endure import account, given
 from tools.endure.books import Ledger
-from tools.endure.fleet import add_strangers, add_workers, is_strange
+from tools.endure.fleet import add_strangers, add_workers, fall_silent, is_strange
 from tools.endure.ground import CLUSTER, Ground
 from tools.endure.load import wait
 from tools.endure.phase import Phase, phase_of
@@ -58,6 +58,12 @@ def test_fifty_notices_at_once_bring_fifty_replacements_and_no_pod_is_lost(groun
         _deliver(environments, _warnings(ground), Random(5))
         wait(lambda: not _in_service(ledger, workers), "all are drained, or gone", timeout_s=HANG_S)
         share = began.share_until(given.moment(f"{RUN}={os.environ[RUN]}"))
+        wait(
+            lambda: not set(workers) & ledger.books().alive.keys(),
+            "the cloud has taken them back",
+            timeout_s=HANG_S,
+        )
+        fall_silent(site, workers)
         wait(
             lambda: not [*_unfinished(ground, ledger)],
             "the fleet stands again",

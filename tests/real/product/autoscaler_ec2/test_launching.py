@@ -108,7 +108,7 @@ def test_fewer_than_wanted_are_a_success(world: World) -> None:
     [
         ("InsufficientInstanceCapacity", Refusal.CAPACITY),
         ("SpotMaxPriceTooLow", Refusal.CAPACITY),
-        ("InsufficientFreeAddressesInSubnet", Refusal.CAPACITY),
+        ("InsufficientFreeAddressesInSubnet", Refusal.SUBNET),
         ("MaxSpotInstanceCountExceeded", Refusal.QUOTA),
         ("VcpuLimitExceeded", Refusal.QUOTA),
         ("InstanceLimitExceeded", Refusal.QUOTA),
@@ -152,19 +152,19 @@ def test_the_token_of_another_request_is_a_mismatch(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "kind", "said"),
     [
-        ({"subnet_id": "subnet-00000000"}, "setting subnet_ids of pool default"),
-        ({"template_version": 99}, "setting launch_template_id of pool default"),
-        ({"instance_type": "m5.enormous"}, "InvalidParameterValue"),
+        ({"subnet_id": "subnet-00000000"}, Refusal.SUBNET, "setting subnet_ids of pool default"),
+        ({"template_version": 99}, Refusal.REFUSED, "setting launch_template_id of pool default"),
+        ({"instance_type": "m5.enormous"}, Refusal.TYPE, "InvalidParameterValue"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_what_asking_elsewhere_would_not_help_is_refused_with_the_fix(
-    world: World, change: dict[str, Any], said: str
+    world: World, change: dict[str, Any], kind: Refusal, said: str
 ) -> None:
     answer = refused(world.cloud.launch(world.action, replace(world.row(), **change)))
-    assert answer.kind is Refusal.REFUSED
+    assert answer.kind is kind
     assert said in answer.message
 
 

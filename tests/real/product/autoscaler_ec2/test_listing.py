@@ -28,7 +28,7 @@ def test_a_launched_worker_is_seen_as_it_is(world: World) -> None:
 
     [found] = world.cloud.instances()
 
-    assert replace(found, launched_s=0) == Instance(
+    assert replace(found, launched_s=0, private_ip="", private_dns="") == Instance(
         instance_id=instance,
         state=State.RUNNING,
         zone="us-east-1b",
@@ -39,6 +39,8 @@ def test_a_launched_worker_is_seen_as_it_is(world: World) -> None:
         token=row.token(world.action),
     )
     assert found.launched_s > 1_700_000_000
+    assert found.is_ours, "its client token follows from its action"
+    assert found.private_ip.replace(".", "-") in found.private_dns
 
 
 def test_the_dead_and_the_stopped_are_listed_too(world: World) -> None:

@@ -1,21 +1,18 @@
 """Twelve things that keep a node, each made on a real cluster and found by `explain`."""
 
 import time
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from holdfast.app.autoscaler.stores import open_stores
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Skip
 from holdfast.autoscaler.scale_down.drain import Rule
-from holdfast.autoscaler.settings import Settings
 from holdfast.cloud.kubernetes import DO_NOT_EVICT
 from holdfast.kernel import Event, Write
-from tests.real.product.command_line.shell import DEADLINE_S, Shell
+from tests.real.product.command_line.shell import Shell
 from tools.parts.cluster import Cluster
 from tools.parts.site import Site
 
@@ -26,7 +23,7 @@ FIVE = {"MIN_WORKERS": "5"}
 def test_the_twelve_blockers_are_told_with_node_rule_pod_and_what_lifts_them(
     shell: Shell, site: Site
 ) -> None:
-    by_zone = zones(five_workers(shell))
+    by_zone = zones(shell.loop_until_serving(5, **FIVE))
     alone = next(nodes[0] for nodes in by_zone.values() if len(nodes) == 1)
     first, second, third, failed = (node for nodes in by_zone.values() if len(nodes) == 2 for node in nodes)
     skip(shell, failed)
@@ -59,16 +56,6 @@ def app_of(pod: str) -> str:
     return pod.rpartition("/")[2].rpartition("-")[0]
 
 
-def five_workers(shell: Shell) -> dict[str, Any]:
-    deadline_s = time.monotonic() + DEADLINE_S
-    while time.monotonic() < deadline_s:
-        shell.json("tick", "--budget", "20", **FIVE)
-        found: dict[str, Any] = shell.json("status", **FIVE)
-        if found["serving"] == 5 and found["action"] is None:
-            return found
-    raise AssertionError(f"five workers do not serve within {DEADLINE_S:.0f} s: {found}")
-
-
 def zones(status: dict[str, Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for worker in status["workers"]:
@@ -78,9 +65,8 @@ def zones(status: dict[str, Any]) -> dict[str, list[str]]:
 
 def skip(shell: Shell, node: str) -> None:
     """As a drain leaves it that ran out of time."""
-    database = tomllib.loads(shell.settings.read_text())["autoscaler"]["database"]
     now_s = time.time()
-    with open_stores(Settings(database=database)) as stores:
+    with shell.stores() as stores:
         found = stores.store.read(SUBJECT)
         kept_too_long = Skip(node, "out of time: shop/web has not left", int(now_s) + 900)
         tried = replace(found.value, skipped=(kept_too_long,))

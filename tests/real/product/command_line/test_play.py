@@ -17,7 +17,7 @@ from tools.parts.catalog.ec2 import PART as EC2
 from tools.parts.catalog.kubectl import PART as KUBECTL
 from tools.parts.catalog.kubernetes import PART as KUBERNETES
 from tools.parts.catalog.kwok import PART as KWOK
-from tools.parts.playground import Taken, claim
+from tools.parts.play.playground import Taken, claim
 
 
 def test_the_printed_commands_bring_workers_and_pods_and_ctrl_c_removes_everything(tmp_path: Path) -> None:
@@ -42,6 +42,7 @@ def test_the_printed_commands_bring_workers_and_pods_and_ctrl_c_removes_everythi
                 )
                 status = json.loads(_said(f"{enter}; holdfast autoscaler status --json"))
             assert len(status["workers"]) == 4
+            assert " has its spot notice: EC2 takes it back in 120 s" in _said(f"{enter}; chaos notice")
         finally:
             play.send_signal(signal.SIGINT)
             last_words = play.stdout.read()

@@ -10,10 +10,11 @@ import pytest
 from holdfast.adapters.kubernetes import CALLS, Call, Denied, KubernetesApi
 from holdfast.adapters.kubernetes.auth.access import Access
 from holdfast.adapters.kubernetes.auth.trust import authority
-from holdfast.adapters.kubernetes.calls import REVIEW_ACCESS
+from holdfast.adapters.kubernetes.calls import GET_NAMESPACE, REVIEW_ACCESS
 from holdfast.adapters.kubernetes.client import Client
 from holdfast.adapters.kubernetes.metrics import MetricsServer
 from holdfast.adapters.kubernetes.permissions import can_i
+from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import Eviction, KubeNode, Meta, Pod
 from tests.real.corner import Corner
 from tests.real.product import manifest
@@ -22,6 +23,7 @@ from tests.real.traces import wait_until
 from tools.parts.cluster import Cluster
 
 ROLE = f"{manifest.RBAC}/clusterroles/holdfast-autoscaler"
+TOLD = Announcement("Node", "absent", "0", "ScaleDown", "a test")
 ABSENT = Pod(metadata=Meta(name="absent", namespace="default", uid="0"))
 
 
@@ -76,6 +78,8 @@ def ask_metrics(api: KubernetesApi) -> None:
 def attempts(api: KubernetesApi, node: str) -> Mapping[Call, Callable[[], object]]:
     """Each call of the product, by the method of the adapter that makes it."""
     return {
+        GET_NAMESPACE: api.cluster_uid,
+        Call("list", "namespaces"): api.namespaces,
         Call("list", "nodes"): api.nodes,
         Call("get", "nodes"): lambda: api.node(node),
         Call("patch", "nodes"): lambda: recordon(api, node),
@@ -83,6 +87,7 @@ def attempts(api: KubernetesApi, node: str) -> Mapping[Call, Callable[[], object
         Call("list", "pods"): api.pods,
         Call("delete", "pods"): lambda: api.delete_pod(ABSENT, grace_s=1),
         Call("create", "pods/eviction"): lambda: api.evict(ABSENT),
+        Call("create", "events"): lambda: api.announce(TOLD, 1_700_000_000.0),
         Call("list", "poddisruptionbudgets", "policy"): api.budgets,
         Call("list", "nodes", "metrics.k8s.io"): lambda: ask_metrics(api),
     }
@@ -93,8 +98,9 @@ def without(rules: list[Any], call: Call) -> list[Any]:
     found = False
     left = []
     for rule in copy.deepcopy(rules):
-        if rule["apiGroups"] == [call.group] and rule["resources"] == [call.resource]:
-            found = call.verb in rule["verbs"]
+        granted = rule["apiGroups"] == [call.group] and rule["resources"] == [call.resource]
+        if granted and call.verb in rule["verbs"]:
+            found = True
             rule["verbs"].remove(call.verb)
         if rule["verbs"]:
             left.append(rule)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench._zipped import unpacked
+from bench.grounds.zipped import unpacked
 from tests.real.presence import present
 from tests.real.product import manifest
 from tests.real.product.lambda_handler.lab import API_TOKEN_PARAMETER, Lab

@@ -7,6 +7,7 @@ from typing import Any
 
 from tools.parts.ec2.api.errors import AwsError
 from tools.parts.ec2.api.faults import Fault, refusal
+from tools.parts.ec2.api.spot_requests import spot_requests_answer
 from tools.parts.ec2.api.wire import Answer, Call, console_answer, error_answer, error_code
 from tools.parts.ec2.log import stamp
 from tools.parts.ec2.machines.instance import Tracked
@@ -53,6 +54,8 @@ class Front:
             return self._console(call)
         if call.action == "DescribeSpotPriceHistory" and self.world.prices.has(call.region):
             return self.world.prices.history(call)
+        if call.action == "DescribeSpotInstanceRequests" and not call.dry_run:
+            return spot_requests_answer(call, self.world.fleet.instances.values())
         if call.action in LAGGING:
             with as_listed(self.world.moto, self.world.fleet, self.world.behaviour, call.region):
                 return self.world.moto.call(call)

@@ -64,6 +64,7 @@ class Fleet:
         """Give the spot notice now; carry it out when it says.  Returns the time it says."""
         now_s = time.time()
         at = stamp(now_s + in_s)
+        tracked.marked_at = stamp(now_s)
         self._book.interrupt(tracked.id, action, at)
         self._log.add("interruption", instance=tracked.id, action=action, time=at)
         detail = {"instance-id": tracked.id, "instance-action": action}

@@ -24,6 +24,8 @@ class Tracked:
     past: list[Moment] = field(default_factory=list)
     role: str | None = None
     console: str = ""
+    marked_at: str = ""
+    """When its spot request was marked, as AWS writes it; empty: it has no notice."""
 
     @property
     def id(self) -> str:

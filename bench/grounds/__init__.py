@@ -1,0 +1,1 @@
+"""What benchmarks stand on: worlds, lists and streams to measure in."""

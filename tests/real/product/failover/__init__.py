@@ -1,0 +1,1 @@
+"""Failover on real databases, real processes and a real Prometheus."""

@@ -1,0 +1,1 @@
+"""Pages whose rows name tests."""

@@ -1,0 +1,1 @@
+"""Where parts come from: Go modules, Maven, npm, Debian and PyPI, each by name, version and digest."""

@@ -1,0 +1,1 @@
+"""`make cluster`: a cluster and a cloud to play with, and what a bad day does to them."""

@@ -1,0 +1,1 @@
+"""A failover server and three machines to play with: folders, agents and counters on this one machine."""
