@@ -39,6 +39,7 @@ fix: $(READY) ## format, and mend what can be mended
 	@$(BIN)/ruff check --fix .
 
 bench: $(READY) ## the benchmarks, as ratios measured side by side (ARGS="--against COMMIT" compares the function)
+	@$(BIN)/python -m tools.parts install postgresql mariadb
 	@$(BIN)/python -m bench $(ARGS)
 
 parts: $(READY) ## install the real outside systems that tests/real needs (ONLY=name,name for some)
@@ -57,9 +58,33 @@ real: $(READY) ## the product against the real systems; an absent one is a failu
 kills: $(READY) ## the autoscaler on the real systems, killed fifty times in each of its shells (minutes)
 	@HOLDFAST_REAL=1 HOLDFAST_KILLS=50 $(BIN)/python -m pytest tests/real/product/autoscaler $(ARGS)
 
+.PHONY: rules
+rules: $(READY) ## 2,000 drawn pods, each placed by the real scheduler and by our rules (minutes)
+	@$(BIN)/python -m tools.parts install kubernetes kwok
+	@HOLDFAST_REAL=1 HOLDFAST_CLUSTERS=200 $(BIN)/python -m pytest tests/real/product/kubernetes/test_pod_rules.py $(ARGS)
+
+.PHONY: races
+races: $(READY) ## sixteen promotions at once, 200 rounds on each database (minutes)
+	@$(BIN)/python -m tools.parts install postgresql mariadb
+	@HOLDFAST_REAL=1 HOLDFAST_RACES=200 $(BIN)/python -m pytest tests/real/product/databases/test_races.py $(ARGS)
+
+.PHONY: failovers
+failovers: $(READY) ## hundreds of failovers of real agents on each database, through troubles of all kinds (minutes)
+	@$(BIN)/python -m tools.parts install postgresql mariadb
+	@HOLDFAST_REAL=1 HOLDFAST_FAILOVERS=400 $(BIN)/python -m pytest tests/real/product/failover_fleet $(ARGS)
+
 cluster: $(READY) ## a real control plane with KWOK, and EC2, to play with until Ctrl-C
 	@$(BIN)/python -m tools.parts install kubernetes kwok kubectl ec2
 	@$(BIN)/python -m tools.parts.play $(ARGS)
+
+.PHONY: failover
+failover: $(READY) ## a failover server and three machines around a small service, to play with until Ctrl-C
+	@$(BIN)/python -m tools.play_failover $(ARGS)
+
+.PHONY: stream
+stream: $(READY) ## a stream of 30 shards that can be resharded, and a DynamoDB, to play with until Ctrl-C
+	@$(BIN)/python -m tools.parts install kinesis-local ministack
+	@$(BIN)/python -m tools.parts.stream $(ARGS)
 
 .PHONY: lambda
 lambda: $(READY) ## build the function's zip, which deploy/aws-sam/template.yaml deploys
@@ -68,6 +93,12 @@ lambda: $(READY) ## build the function's zip, which deploy/aws-sam/template.yaml
 endure: $(READY) ## load, spot notices and kill -9 on the real parts, for as long as wanted (ARGS="--hours 8")
 	@$(BIN)/python -m tools.parts install kubernetes kwok ec2 ministack prometheus lambda
 	@$(BIN)/python -m tools.endure $(ARGS)
+
+.PHONY: endure-leases
+endure-leases: $(READY) ## 100 starts of 64 workers at once, then kills, stops and reshards (ARGS="--minutes 60")
+	@$(BIN)/python -m tools.parts install kinesis-local ministack extenddb
+	@HOLDFAST_REAL=1 HOLDFAST_ROUNDS=100 $(BIN)/python -m pytest -q -s tests/real/product/leases/test_at_once.py
+	@$(BIN)/python -m tools.endure.leases $(ARGS)
 
 lock: $(READY) ## write the hashed requirements file anew (needs uv)
 	@tools/lock
