@@ -1,7 +1,8 @@
 """KWOK: the kubelets of nodes that are not there.
 
 It renews the leases of Node objects, runs the pods that are bound to them and ends
-those that are deleted, each by the rules of a stage file out of its own sources.
+those that are deleted, each by the rules of a stage file out of its own sources, and
+one of ours.
 """
 
 import shutil
@@ -12,6 +13,7 @@ from tools.parts.packages.golang import go_for
 from tools.parts.part import Part, Say
 
 SOURCES = Path(__file__).parents[1] / "kubernetes" / "kwok"
+OURS = Path(__file__).parents[1] / "kubernetes" / "stages" / "pod-ready-again.yaml"
 STAGES = (
     "node/fast/node-initialize.yaml",
     "node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
@@ -42,7 +44,7 @@ class KwokPart(Part):
 
     @property
     def stages(self) -> Sequence[Path]:
-        return [self.home / "stages" / Path(stage).name for stage in STAGES]
+        return [*(self.home / "stages" / Path(stage).name for stage in STAGES), OURS]
 
 
 PART = KwokPart()

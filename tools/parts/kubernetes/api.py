@@ -81,13 +81,20 @@ class Api:
             if holds(seen):
                 return seen
             if time.monotonic() > deadline_s:
-                shown = json.dumps(seen, indent=1)[:3000]
+                shown = json.dumps(_without_field_owners(seen), indent=1)[:6000]
                 raise NeverHappened(f"not within {timeout_s} s: {what}; GET {path} says\n{shown}")
             time.sleep(0.05)
 
     @cached_property
     def _trust(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(self.ca_file))
+
+
+def _without_field_owners(body: Any) -> Any:
+    """`managedFields` are most of a body, and say nothing about why it does not satisfy."""
+    if isinstance(body, dict):
+        return {k: _without_field_owners(v) for k, v in body.items() if k != "managedFields"}
+    return [_without_field_owners(each) for each in body] if isinstance(body, list) else body
 
 
 def _decoded(raw: bytes) -> Any:

@@ -47,6 +47,18 @@ def test_a_node_that_stops_its_heartbeat_becomes_not_ready_and_comes_back_with_i
     cluster.wait_until_ready(silent)
 
 
+def test_pods_of_a_silent_node_are_not_ready_until_it_is_heard_of_again(corner: Corner) -> None:
+    silent = corner.add_node("silent")
+    corner.running_pod()
+    for act, status in ((corner.cluster.silence_node, "False"), (corner.cluster.wake_node, "True")):
+        act(silent)
+        corner.cluster.wait_for(
+            corner.path("pods", "web"),
+            lambda pod, status=status: condition(pod, "Ready")["status"] == status,
+            what=f"the pod's Ready is {status}",
+        )
+
+
 def test_a_pod_on_a_silent_node_can_be_evicted_but_does_not_end_until_the_node_is_back(
     corner: Corner,
 ) -> None:
