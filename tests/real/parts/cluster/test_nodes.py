@@ -50,13 +50,10 @@ def test_a_node_that_stops_its_heartbeat_becomes_not_ready_and_comes_back_with_i
 def test_pods_of_a_silent_node_are_not_ready_until_it_is_heard_of_again(corner: Corner) -> None:
     silent = corner.add_node("silent")
     corner.running_pod()
-    for act, status in ((corner.cluster.silence_node, "False"), (corner.cluster.wake_node, "True")):
-        act(silent)
-        corner.cluster.wait_for(
-            corner.path("pods", "web"),
-            lambda pod, status=status: condition(pod, "Ready")["status"] == status,
-            what=f"the pod's Ready is {status}",
-        )
+    corner.cluster.silence_node(silent)
+    _wait_for_readiness(corner, "False")
+    corner.cluster.wake_node(silent)
+    _wait_for_readiness(corner, "True")
 
 
 def test_a_pod_on_a_silent_node_can_be_evicted_but_does_not_end_until_the_node_is_back(
@@ -75,6 +72,14 @@ def test_a_pod_on_a_silent_node_can_be_evicted_but_does_not_end_until_the_node_i
     assert "deletionTimestamp" in left["metadata"]
     corner.cluster.wake_node(silent)
     corner.wait_until_gone("stays")
+
+
+def _wait_for_readiness(corner: Corner, status: str) -> None:
+    corner.cluster.wait_for(
+        corner.path("pods", "web"),
+        lambda pod: condition(pod, "Ready")["status"] == status,
+        what=f"the pod's Ready is {status}",
+    )
 
 
 def _effects_of_unreachable(node: object) -> set[str]:
