@@ -81,6 +81,19 @@ def autoscaler_without(changes: Mapping[str, Mapping[str, str]]) -> Any:
     return whole
 
 
+def autoscaler_shell_without(changes: Mapping[str, str]) -> Any:
+    """`Autoscaler`, with snippets replaced in its tick or in the turns of it."""
+    turn = "holdfast.autoscaler.tick.turn"
+    spec = find_spec(turn)
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin).read_text()
+    of_turn = {guard: without for guard, without in changes.items() if guard in source}
+    others = {guard: without for guard, without in changes.items() if guard not in of_turn}
+    built: dict[str, ModuleType] = {turn: broken(turn, of_turn)}
+    return broken("holdfast.autoscaler.tick", others, also=built).Autoscaler
+
+
 FAILOVER = (
     "rule",
     "standby",

@@ -13,7 +13,7 @@ from holdfast.kernel import Busy, Conflict
 from tests.autoscaler.unit.tick.test_tick import NOTICE, NOW_S, Bench
 from tests.cli.small_world import SmallWorld
 from tests.proof import prove
-from tests.variants import broken
+from tests.variants import autoscaler_shell_without
 
 STRANGE = Notice("i-of-another-team", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)
 
@@ -131,5 +131,5 @@ VARIANTS = {
 def test_a_tick_without(title: str) -> None:
     changes, claim = VARIANTS[title]
     with pytest.raises(AssertionError):
-        claim(broken("holdfast.autoscaler.tick", changes).Autoscaler)
+        claim(autoscaler_shell_without(changes))
     prove("variant", title, caught_by="a bad day")

@@ -28,7 +28,7 @@ from tests.autoscaler.model.hands import search
 from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, booting, snapshot, worker
 from tests.proof import prove
 from tests.sim.fleets import busy_days
-from tests.variants import autoscaler_without, broken
+from tests.variants import autoscaler_shell_without, autoscaler_without
 
 SCALES_DOWN = at_once("a scale-down, and the load comes back")
 SCALES_UP = scaling_up.CASES["three hands"]
@@ -225,11 +225,9 @@ def test_a_machine_that_is_condemned_already_is_not_condemned_again_by_its_notic
 
 def test_a_lock_that_is_taken_from_a_tick_at_work() -> None:
     held = "            if lock.is_held(found.value, self._owner, now_s, ttl_s=ttl_s, urgent=True):\n"
-    shell = broken(
-        "holdfast.autoscaler.tick", {held: "            if found.value.lock.owner == self._owner:\n"}
-    )
+    shell = autoscaler_shell_without({held: "            if found.value.lock.owner == self._owner:\n"})
 
-    days = (busy_days(seed, 24, shell.Autoscaler).complaints for seed in range(4))
+    days = (busy_days(seed, 24, shell).complaints for seed in range(4))
     said = next((complaints for complaints in days if complaints), ())
 
     assert any("S-A8" in one and "takes the lock from" in one for one in said), said

@@ -10,7 +10,8 @@ from holdfast.autoscaler.codec import CODEC, SUBJECT
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Target
 from holdfast.autoscaler.result import TickResult
-from holdfast.autoscaler.tick import TROUBLES_MAX, Autoscaler
+from holdfast.autoscaler.tick import Autoscaler
+from holdfast.autoscaler.tick.turn import TROUBLES_MAX
 from holdfast.cloud import Notice, NoticeKind, Offering, Prices, State
 from holdfast.cloud.kubernetes import Budget, Evicted, Eviction, KubeNode, Pod
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Lock, Unknown, Versioned, Write
