@@ -7,6 +7,7 @@ from queue import SimpleQueue
 
 import pytest
 
+from holdfast.agent import hooks, watchdog
 from holdfast.agent.hooks import Hooks
 from holdfast.agent.main import _forget_stale
 from holdfast.agent.page import Page, boottime_s
@@ -18,7 +19,9 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder, self.ended = folder, SimpleQueue[HookEnded]()
         own = {"HOLDFAST_INSTANCE": "i-1", "HOLDFAST_ADDRESS": "here:1"}
-        self.hooks = Hooks(folder, Page(folder / "page"), own, self.ended.put)
+        self.page = Page(folder / "page")
+        self.page.words[watchdog.TARGETS] = 1
+        self.hooks = Hooks(folder, self.page, own, self.ended.put)
 
     def start(self, hook: Hook, body: str, *, limit_s: float = 60.0, before_s: float | None = None) -> None:
         path = self.folder / hook
@@ -119,6 +122,26 @@ def test_a_service_that_was_started_well_is_left_alone(bench: Bench) -> None:
     assert bench.end(Hook.ON_DEMOTE, "exit 1").ok is False
     time.sleep(1.5)
     assert (bench.folder / "served").exists()
+
+
+def test_a_promotion_whose_service_the_watchdog_does_not_find_has_failed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be stopped at the deadline must not serve."""
+    monkeypatch.setattr(hooks, "FOUND_WITHIN_S", 0.2)
+    bench.page.words[watchdog.TARGETS] = 0
+    ended = bench.end(Hook.ON_PROMOTE, ESCAPES)
+    assert not ended.ok
+    assert "the watchdog finds no process to stop" in ended.output
+    assert bench.end(Hook.ON_DEMOTE, "true").ok
+    time.sleep(1.5)
+    assert not (bench.folder / "served").exists()
+
+
+def test_one_that_prints_without_end_is_killed_before_it_fills_the_memory(bench: Bench) -> None:
+    ended = bench.end(Hook.HEALTH, "exec yes")
+    assert not ended.ok
+    assert "killed: it printed more than 16 MB" in ended.output
 
 
 def test_none_is_started_once_its_lease_is_over(bench: Bench) -> None:

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from holdfast.agent.imds import TTL_S, Absent, Imds
+from holdfast.failover.agent.words import Notice
 from tests.agent.metadata import Script
 from tools.parts.imds.control import stamp
 
@@ -21,7 +22,7 @@ def test_it_says_who_the_instance_is(script: Script) -> None:
 
 def test_no_notice_is_nothing_and_a_notice_is_read_with_its_deadline(script: Script) -> None:
     imds = Imds(script.server.url)
-    assert imds.notices() == []
+    assert list(imds.notices()) == []
     at = stamp(time.time() + 120)
     script.book.interrupt("i-1", "stop", at)
     script.book.rebalance("i-1", "2026-01-01T00:00:00Z")
@@ -35,15 +36,17 @@ def test_no_notice_is_nothing_and_a_notice_is_read_with_its_deadline(script: Scr
 
 def test_a_session_that_has_run_out_is_renewed_at_once(script: Script) -> None:
     imds = Imds(script.server.url)
-    imds.notices()
+    list(imds.notices())
     token = imds.token
     script.now_s += TTL_S + 1
-    assert imds.notices() == []
+    assert list(imds.notices()) == []
     assert imds.token != token
 
 
 @pytest.mark.parametrize(
-    ("at", "left_s"), [("soon", 120), ("", 120), (stamp(time.time() - 5), 0)], ids=["no time", "none", "past"]
+    ("at", "left_s"),
+    [("soon", 120), ("", 120), (stamp(time.time() - 5), 0), (stamp(time.time() + 3_720), 120)],
+    ids=["no time", "none", "past", "by a clock that is behind"],
 )
 def test_a_time_that_cannot_be_read_is_taken_for_the_usual_one(script: Script, at: str, left_s: int) -> None:
     script.book.interrupt("i-1", "terminate", at)
@@ -54,13 +57,30 @@ def test_a_time_that_cannot_be_read_is_taken_for_the_usual_one(script: Script, a
 
 def test_a_termination_that_never_came_is_none(script: Script) -> None:
     script.book.interrupt("i-1", "terminate", "2015-01-05T18:02:00Z")
-    assert Imds(script.server.url).notices() == []
+    assert list(Imds(script.server.url).notices()) == []
+
+
+class Halting(Imds):
+    """Answers for one path, and for no other."""
+
+    def read(self, path: str) -> str | None:
+        if path != "spot/instance-action":
+            raise Absent("it did not answer in time")
+        return super().read(path)
+
+
+def test_a_termination_is_told_though_nothing_else_can_be_asked(script: Script) -> None:
+    script.book.interrupt("i-1", "terminate", stamp(time.time() + 120))
+    told: list[Notice] = []
+    with pytest.raises(Absent, match="in time"):
+        told.extend(Halting(script.server.url).notices())
+    assert [notice.kind for notice in told] == ["termination"]
 
 
 def test_a_service_that_is_off_or_away_is_told_as_such(script: Script) -> None:
     script.instance.enabled = False
     with pytest.raises(Absent, match="switched off"):
-        Imds(script.server.url).notices()
+        list(Imds(script.server.url).notices())
     script.book.remove("i-1")
     with pytest.raises(Absent, match="no metadata service answers"):
-        Imds(script.server.url, timeout_s=0.2).notices()
+        list(Imds(script.server.url, timeout_s=0.2).notices())

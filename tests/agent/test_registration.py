@@ -1,9 +1,12 @@
 """Who may be an agent: enrolments, sessions, tokens, and what is said when they do not fit."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
+from holdfast.agent import files
 from holdfast.agent.main import main
 from tests.agent.machine import PATIENCE_S, Machine, eventually
 from tests.agent.wire_server import WireServer
@@ -108,3 +111,26 @@ def test_files_that_cannot_be_used_are_named_with_the_fix(
     (machine.state / "epoch").unlink()
     machine.extra += ["--run", str(machine.enrol)]
     assert f"--run {machine.enrol}: File exists" in refused(machine, capsys)
+
+
+def test_a_release_of_an_agent_whose_number_is_not_known_signals_no_process(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A full disk has kept it from writing its number down; signal 0 would go to our own process group."""
+    machine.run.mkdir(parents=True)
+    lock = files.Lock(machine.run)
+    assert lock.take()
+    (machine.run / files.LOCK).write_text("")
+    assert main(["--release", "--run", str(machine.run)]) == 2
+    assert "send it SIGUSR1 by hand" in capsys.readouterr().err
+    lock.release()
+
+
+def test_what_the_disk_took_only_in_part_is_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files.store_epochs(tmp_path, 3, 2)
+    monkeypatch.setattr(os, "write", lambda fd, data: len(data) - 1)
+    with pytest.raises(OSError, match="No space left on device"):
+        files.store_epochs(tmp_path, 4, 4)
+    assert files.load_epochs(tmp_path) == (3, 2)

@@ -132,6 +132,28 @@ def test_a_pid_that_was_given_to_another_process_is_left_alone(start: Start) -> 
     assert protected.find() == 0
 
 
+def test_processes_that_cannot_be_seen_are_not_taken_for_none(tmp_path: Path) -> None:
+    """A pid file that may not be read, or holds no text, or names a thread: the watchdog could not kill."""
+    pidfile = tmp_path / "pid"
+    protected = Protected(f"pidfile:{pidfile}")
+    assert (protected.find(), protected.able()) == (0, True)
+    pidfile.mkdir()
+    assert (protected.find(), protected.able()) == (0, False)
+    pidfile.rmdir()
+    pidfile.write_bytes(b"\xff\xfe")
+    assert (protected.find(), protected.able()) == (0, False)
+    pidfile.write_text("")
+    assert (protected.find(), protected.able()) == (0, True)
+
+
+def test_a_page_that_the_disk_took_only_in_part_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "write", lambda fd, data: len(data) // 2)
+    with pytest.raises(OSError, match="No space left on device"):
+        Page(tmp_path / "page")
+
+
 def test_a_process_that_has_ended_counts_as_gone_though_its_parent_has_not_asked(start: Start) -> None:
     service = start("sleep", "1000")
     protected = Protected(f"pid:{service.pid}")

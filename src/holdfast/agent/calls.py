@@ -23,7 +23,9 @@ from holdfast.failover.agent import lease, words
 REGISTER_S, NOTICE_S, POLL_S, SLACK_S = 5.0, 3.0, 20.0, 5.0
 STALE: Final = frozenset({"STALE_SESSION", "SESSION_HELD"})
 STALE_S: Final = 5.0
-"""Two processes with one id must not take the place from each other all the time."""
+UNKNOWN_S: Final = 0.5
+"""Two processes with one id must not take the place from each other all the time; nor is a server that
+takes a registration and no heartbeat asked without a pause."""
 
 
 class Calls:
@@ -81,7 +83,7 @@ class Calls:
         self._tell(f"heartbeat refused: {answer.code} {answer.error}")
         if answer.code in STALE:
             return words.Disowned(STALE_S)
-        return words.Disowned() if answer.http_status in (401, 404) else words.NotAnswered()
+        return words.Disowned(UNKNOWN_S) if answer.http_status in (401, 404) else words.NotAnswered()
 
     # Registration and notices.
 

@@ -1,6 +1,7 @@
 """What must outlive a boot: the epochs, and who this agent is.  Each write is on disk when it returns."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -32,8 +33,10 @@ def store(path: Path, value: dict[str, Any]) -> None:
     """Write whole or not at all, and wait for the disk.  Twice is once.  Raises OSError."""
     new = path.with_name(f"{path.name}.new")
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE)
+    text = json.dumps(value).encode()
     try:
-        os.write(fd, json.dumps(value).encode())
+        if os.write(fd, text) < len(text):  # a full disk may take a part of it without a word
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(new))
         os.fsync(fd)
     finally:
         os.close(fd)

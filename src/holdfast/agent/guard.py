@@ -74,7 +74,7 @@ class Guard:
 
     def _stop(self, stopped: Callable[[], None]) -> None:
         protected = watchdog.Protected(self.protect)
-        while protected.find():
+        while protected.find() or protected.unseen:
             protected.kill()
             time.sleep(0.02)
         stopped()

@@ -27,6 +27,11 @@ READ_MAX: Final = 16_384
 MARK: Final = "HOLDFAST_RUN"
 """In the environment of all that one run of a hook has started."""
 LOOK_AGAIN_S: Final = 0.02
+FOUND_WITHIN_S: Final = 3.0
+"""The watchdog looks four times a second; a busy machine is slower."""
+WATCH_EVERY_S: Final = 0.1
+PRINTED_MAX: Final = 16 << 20
+"""Of one run.  It is kept in memory."""
 
 
 class Hooks:
@@ -83,20 +88,28 @@ class Hooks:
             self.page.hook_runs(process.pid if action.hook is Hook.ON_PROMOTE else 0)
             if self.unwanted == action.run:
                 _kill_group(process.pid)
-        try:
-            code, why = process.wait(action.limit_s), ""
-        except subprocess.TimeoutExpired:
-            _kill_group(process.pid)
-            code, why = process.wait(), f"killed: it took longer than {action.limit_s:g} s"
-        if code and changing and (self.unwanted == action.run or action.hook is Hook.ON_PROMOTE):
+        why = _wait(process, memory, action.limit_s)
+        if not why and process.returncode:
+            said = "killed: it is not wanted any more"
+            why = said if self._is_unwanted(action) else f"it ended with status {process.returncode}"
+        if not why and action.hook is Hook.ON_PROMOTE and not self._is_found(action):
+            why = "the watchdog finds no process to stop: what --protect names is not what this hook starts"
+        if why and (self._is_unwanted(action) or action.hook is Hook.ON_PROMOTE):
             end_marked(mark)
         if changing:
             self.changing = (0, None)
             self.page.hook_runs(0)
-        if not why and code:
-            unwanted = changing and self.unwanted == action.run
-            why = "killed: it is not wanted any more" if unwanted else f"it ended with status {code}"
         return self._ended(action, ok=not why, output=_text(memory), why=why)
+
+    def _is_unwanted(self, action: RunHook) -> bool:
+        return action.hook in CHANGING and self.unwanted == action.run
+
+    def _is_found(self, action: RunHook) -> bool:
+        """Whether the watchdog has found a process of what it protects; a service may be slow to appear."""
+        until_s = boottime_s() + FOUND_WITHIN_S
+        while not self.page.targets and boottime_s() < until_s and not self._is_unwanted(action):
+            time.sleep(LOOK_AGAIN_S)
+        return self.page.targets > 0
 
     def _environment(self, action: RunHook) -> dict[str, str]:
         given = {**os.environ, **self.environment, **_of_action(action)}
@@ -117,6 +130,25 @@ class Hooks:
             position=position.strip()[:500] if position is not None else None,
             lag_s=_number(said.get("lag_s")),
         )
+
+
+def _wait(process: "subprocess.Popen[bytes]", memory: int, limit_s: float) -> str:
+    """Until it has ended; why it was killed, or empty if it was not."""
+    until_s = boottime_s() + limit_s
+    while True:
+        try:
+            process.wait(min(WATCH_EVERY_S, max(0.0, until_s - boottime_s())))
+            return ""
+        except subprocess.TimeoutExpired:
+            if boottime_s() >= until_s:
+                why = f"killed: it took longer than {limit_s:g} s"
+            elif os.fstat(memory).st_size > PRINTED_MAX:
+                why = f"killed: it printed more than {PRINTED_MAX >> 20} MB"
+            else:
+                continue
+        _kill_group(process.pid)
+        process.wait()
+        return why
 
 
 def _of_action(action: RunHook) -> dict[str, str]:

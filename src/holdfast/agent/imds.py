@@ -8,6 +8,7 @@ import http.client
 import json
 import time
 from calendar import timegm
+from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -20,8 +21,9 @@ RENEWED_BEFORE_S: Final = 15.0
 TIMEOUT_S: Final = 2.0
 FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
 ACTIONS: Final = ("terminate", "stop", "hibernate")
-UNREADABLE_S: Final = 120.0
-"""The deadline of a notice whose time cannot be read: what the cloud usually gives."""
+USUAL_S: Final = 120.0
+"""What the cloud gives: the deadline of a notice whose time cannot be read, and the latest of any, since
+the clock of this machine may be behind."""
 PAST_S: Final = 600.0
 """A time so long ago is of a termination that never came."""
 
@@ -48,16 +50,14 @@ class Imds:
         }
         return {name: self.read(path) or "" for name, path in paths.items()}
 
-    def notices(self) -> list[Notice]:
-        """What the cloud announces at this moment.  Raises Absent."""
-        found = []
+    def notices(self) -> Iterator[Notice]:
+        """What the cloud announces at this moment, each as soon as it is read.  Raises Absent."""
         action = _json(self.read("spot/instance-action"))
         if action is not None and (notice := _termination(action)):
-            found.append(notice)
+            yield notice
         hint = _json(self.read("events/recommendations/rebalance"))
         if hint is not None:
-            found.append(Notice(kind="rebalance", time=str(hint.get("noticeTime", ""))[:64]))
-        return found
+            yield Notice(kind="rebalance", time=str(hint.get("noticeTime", ""))[:64])
 
     def read(self, path: str) -> str | None:
         """The text at a path under `meta-data/`; None if there is none.  Raises Absent."""
@@ -109,12 +109,12 @@ def _termination(said: dict[str, Any]) -> Notice | None:
     try:
         left_s = timegm(time.strptime(at, FORMAT)) - time.time()
     except ValueError:
-        left_s = UNREADABLE_S
+        left_s = USUAL_S
     if left_s < -PAST_S:
         return None
     return Notice(
         kind="termination",
         action=action if action in ACTIONS else ACTIONS[0],
         time=at,
-        deadline_s=boottime_s() + max(0.0, left_s),
+        deadline_s=boottime_s() + min(max(0.0, left_s), USUAL_S),
     )

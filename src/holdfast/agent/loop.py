@@ -146,7 +146,7 @@ class Loop:
 
 
 def _follows(state: State) -> bool:
-    return state.followed is not None and state.health.healthy is True
+    return state.enabled and state.followed is not None and state.health.healthy is True
 
 
 def _tell_changes(before: State, after: State) -> None:

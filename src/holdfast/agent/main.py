@@ -106,6 +106,11 @@ def release(run_folder: Path) -> int:
         say("no agent runs there: nothing to hand over")
         return 0
     holder = lock.holder
+    if holder <= 1:
+        raise Problem(
+            f"--run {run_folder}: the agent could not write down its number, perhaps for want of disk: "
+            "send it SIGUSR1 by hand"
+        )
     os.kill(holder, signal.SIGUSR1)
     until_s = boottime_s() + RELEASE_S
     while not lock.take():

@@ -112,6 +112,9 @@ def check(given: argparse.Namespace) -> Options:
             Protected(given.protect)
         except ValueError as error:
             problems.append(f"--protect {error}")
+        kind, _, name = given.protect.partition(":")
+        if kind == "unit" and "." not in name:
+            problems.append(f"--protect {given.protect}: name the unit whole, such as unit:{name}.service")
     for option, value in (("--agent-id", given.agent_id), ("--instance", given.instance)):
         if value and not ID.fullmatch(value):
             problems.append(f"{option} {value!r}: 1 to 64 letters, digits or . _ : -")

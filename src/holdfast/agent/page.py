@@ -90,7 +90,9 @@ class Page:
         if now - words[FOUND] > 2 * FRESH_S * 1e9:
             return f"the watchdog cannot find out which processes {what} has"
         return (
-            "" if words[ABLE] == 1 else f"the watchdog may not kill the processes of {what}: run it as root"
+            ""
+            if words[ABLE] == 1
+            else f"the watchdog may not kill the processes of {what}, or cannot see them all: run it as root"
         )
 
     @property

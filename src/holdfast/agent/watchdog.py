@@ -12,8 +12,10 @@ One file, standard library only: it is started as a script, with as little of an
 """
 
 import _thread
+import errno
 import mmap
 import os
+import resource
 import signal
 import sys
 import time
@@ -68,8 +70,9 @@ def open_page(path: str) -> "tuple[mmap.mmap, memoryview]":
     """The page as bytes and as words of 64 bits, each of which is read and written whole."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if os.fstat(fd).st_size < SIZE:
-            os.write(fd, bytes(SIZE))  # with its blocks, so that no later write can fail
+        # With its blocks, so that no later write can fail.  A full disk may take a part of it without a word.
+        if os.fstat(fd).st_size < SIZE and os.write(fd, bytes(SIZE)) < SIZE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
         page = mmap.mmap(fd, SIZE)
     finally:
         os.close(fd)
@@ -94,25 +97,34 @@ class Protected:
         self.excluded = {0, 1, os.getpid()}
         self.fds: dict[int, int] = {}
         self.cgroup = ""
+        self.unseen = False
+        """The last look could not see all of them: there may be more than were found."""
 
     def find(self) -> int:
         """Look for them; how many live.  Raises nothing: what cannot be read is as it was."""
         try:
             pids = self._pids() - self.excluded
-        except OSError:
+        except (OSError, ValueError):
+            self.unseen = True
             return len(self.fds)
+        unseen = False
         for pid in [pid for pid in self.fds if pid not in pids or not _lives(pid)]:
             os.close(self.fds.pop(pid))
         for pid in pids:
             if pid not in self.fds and _lives(pid):
                 try:
                     self.fds[pid] = os.pidfd_open(pid)
-                except OSError:
+                except ProcessLookupError:
                     continue  # it has ended meanwhile
+                except OSError:
+                    unseen = True
+        self.unseen = unseen
         return len(self.fds)
 
     def able(self) -> bool:
-        """Whether this process may kill all that it has found."""
+        """Whether this process can see all of them, and may kill all that it has found."""
+        if self.unseen:
+            return False
         if self.kind in ("unit", "cgroup") and os.geteuid() != 0:
             folder = self.cgroup
             if folder and not os.access(os.path.join(folder, "cgroup.kill"), os.W_OK):
@@ -300,7 +312,8 @@ class Watchdog:
                 self.gone = os.stat(self.path).st_size < SIZE
             except OSError:
                 self.gone = True
-            time.sleep(TICK_S if left_ns is not None and left_ns <= 0 else FIND_S)
+            soon = words[HOOK] > 1 or (left_ns is not None and left_ns <= 0)
+            time.sleep(TICK_S if soon else FIND_S)
 
 
 def kill_works() -> bool:
@@ -309,20 +322,22 @@ def kill_works() -> bool:
     if child == 0:
         while True:
             signal.pause()
-    fd = os.pidfd_open(child)
     try:
+        fd = os.pidfd_open(child)
         signal.pidfd_send_signal(fd, signal.SIGKILL)
+        os.close(fd)
     except OSError:
         os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
         return False
-    finally:
-        os.close(fd)
-        _, status = os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
 def be_urgent() -> None:
-    """Before others when time or memory is short, where that is allowed."""
+    """Before others when time or memory is short, and with a file for each process, where that is allowed."""
+    _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _tried(resource.setrlimit, resource.RLIMIT_NOFILE, (files_max, files_max))
     _tried(os.sched_setscheduler, 0, os.SCHED_RR, os.sched_param(1))
     _tried(_write, "/proc/self/oom_score_adj", "-1000")
 

@@ -15,8 +15,8 @@ def goal(data: Any) -> Goal | None:
     who = primary if isinstance(primary, Mapping) else {}
     try:
         return Goal(
-            version=int(data["version"]),
-            epoch=int(data["epoch"]),
+            version=_whole(data["version"]),
+            epoch=_whole(data["epoch"]),
             do=Do(data["do"]),
             primary=_text(who.get("instance_id")),
             address=_text(who.get("address")),
@@ -37,10 +37,13 @@ def registered(data: Mapping[str, Any]) -> Registered:
 
 
 def answered(data: Mapping[str, Any], sent_s: float) -> Answered:
-    epoch = data.get("epoch")
+    try:
+        epoch = _whole(data.get("epoch"))
+    except ValueError:
+        epoch = 0
     return Answered(
         sent_s=sent_s,
-        epoch=epoch if isinstance(epoch, int) else 0,
+        epoch=epoch,
         primary=data.get("primary") is True,
         lease_s=_seconds(data.get("lease_s")) or 0.0,
         goal=goal(data.get("goal")),
@@ -60,6 +63,13 @@ def _enabled(data: Mapping[str, Any]) -> bool:
 
 def _serve_reads(data: Mapping[str, Any]) -> bool:
     return _config(data).get("serve_reads") is True
+
+
+def _whole(value: Any) -> int:
+    """A number that a word of the page can hold.  Raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**62:
+        raise ValueError(f"{value!r} is no whole number of that kind")
+    return value
 
 
 def _text(value: Any) -> str:

@@ -160,3 +160,29 @@ def test_a_service_that_escapes_from_its_killed_hook_is_caught(tmp_path: Path) -
     assert not comes_up_later(shipped, tmp_path / "shipped")
     assert comes_up_later(without, tmp_path / "broken")
     prove("variant", "a service that escaped from a killed hook", caught_by="a service that comes up late")
+
+
+def test_h43_a_service_that_the_watchdog_cannot_find_is_caught(tmp_path: Path) -> None:
+    """`--protect` names another pid file than the one that the hook writes."""
+    careless = broken(
+        "holdfast.agent.hooks", {"        return self.page.targets > 0\n": "        return True\n"}
+    )
+    for hooks, served in ((shipped, False), (careless, True)):
+        folder = tmp_path / str(served)
+        folder.mkdir()
+        (folder / "on-promote").write_text("#!/bin/sh\n")
+        (folder / "on-promote").chmod(0o755)
+        ended = SimpleQueue[words.HookEnded]()
+        page = Page(folder / "page")
+        hooks.Hooks(folder, page, {}, ended.put).start(words.RunHook(hook=Hook.ON_PROMOTE, run=1, epoch=1))
+        assert ended.get(timeout=60).ok is served
+    prove("variant", "H43: what the watchdog cannot find is served", caught_by="a wrong --protect")
+
+
+def test_h43_processes_that_cannot_be_seen_are_caught(tmp_path: Path) -> None:
+    careless = broken("holdfast.agent.watchdog", {"        if self.unseen:\n            return False\n": ""})
+    for module, relied_on in ((broken("holdfast.agent.watchdog", {}), False), (careless, True)):
+        protected = module.Protected(f"pidfile:{tmp_path}")  # no file that could be read
+        protected.find()
+        assert protected.able() is relied_on
+    prove("variant", "H43: what cannot be seen counts as nothing", caught_by="an unreadable pid file")

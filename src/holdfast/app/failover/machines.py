@@ -58,18 +58,21 @@ def secret_of(key: bytes, replica_id: str) -> str:
 
 
 def first_script(settings: Settings, agent_id: str, secret: str) -> str:
-    """Installs the agent, enrols it and starts it.  The token's file is the owner's alone."""
+    """Installs the agent, enrols it, and keeps it running until it hands over.
+
+    The token's file is the owner's alone; what hooks make later is made as usual.
+    """
     servers = " ".join(f"--server {shlex.quote(url)}" for url in settings.agent_server_urls)
     return "\n".join(
         (
             "#!/bin/sh",
             "set -eu",
-            "umask 077",
             "mkdir -p /etc/holdfast /var/lib/holdfast",
-            f"printf '%s\\n' {shlex.quote(secret)} > /etc/holdfast/enrol",
+            f"(umask 077; printf '%s\\n' {shlex.quote(secret)} > /etc/holdfast/enrol)",
             settings.agent_install,
-            f"exec holdfast failover agent --agent-id {shlex.quote(agent_id)} {servers} "
+            f"until holdfast failover agent --agent-id {shlex.quote(agent_id)} {servers} "
             f"--enrol /etc/holdfast/enrol --state /var/lib/holdfast {settings.agent_arguments}".rstrip(),
+            "do sleep 1; done",
             "",
         )
     )

@@ -28,7 +28,7 @@ from tools.parts.catalog.ec2 import PART
 from tools.parts.running import free_port
 
 HOOKS = {
-    "on-promote": "exit 0",
+    "on-promote": "setsid sh -c 'sleep 1000; :' what-is-served >/dev/null 2>&1 &",
     "on-demote": "echo position=0",
     "on-follow": "exit 0",
     "health": "exit 0",
@@ -62,7 +62,7 @@ def settings(site: Site, folder: Path, port: int) -> Settings:
         enrolment_key_file=str(folder / "key"),
         agent_install=f"export PATH={programs}:$PATH",
         agent_arguments=(
-            f"--hooks {shlex.quote(str(hooks))} --protect command:no-such-service --listen off "
+            f"--hooks {shlex.quote(str(hooks))} --protect command:what-is-served --listen off "
             '--imds "$AWS_EC2_METADATA_SERVICE_ENDPOINT" --address 127.0.0.1:1'
         ),
     )
