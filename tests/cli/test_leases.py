@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from holdfast.adapters.sql.sqlite import Database
-from holdfast.app.leases import cap_store
+from holdfast.app.leases import OpenStore, cap_store
 from holdfast.cli import main
-from holdfast.kernel import Event, Write
+from holdfast.cli.leases.look import Lookout
+from holdfast.kernel import Busy, Event, Write
 from holdfast.leases.agreement import agreed
 from holdfast.leases.cap import Cap, View, coordinator
 from holdfast.leases.events import LeaseEvent
 from holdfast.leases.ports import WriteRow
 from holdfast.leases.rows import WorkerRow
+from holdfast.leases.settings import Settings
 
 NAMES = {"STREAM_NAME": "orders", "APP_NAME": "my-app", "WORKER_ID": "worker-1"}
 NOT_AWS = {
@@ -57,6 +60,11 @@ def database(tmp_path: Path) -> str:
         )
     opened.close()
     return path
+
+
+class NoCount:
+    def open_shards(self) -> int:
+        raise Busy("not counted here")
 
 
 def run(*words: str, **environ: str) -> Result:
@@ -101,7 +109,7 @@ def test_a_holder_of_the_turn_that_is_dead_is_not_said_to_restart(
     database: str, lock: str, once: str, watched: str
 ) -> None:
     change(database, restarting=lock)
-    found = run("watch", "--json", "--looks", "2", "--every", "0.1", DATABASE=database, KDS_WORKER_COUNT="3")
+    found = run("watch", "--json", "--looks", "2", "--every", "0.2", DATABASE=database, KDS_WORKER_COUNT="3")
 
     assert [json.loads(line)["restarting"] for line in found.stdout.splitlines()] == [once, watched]
     shown = run("status", DATABASE=database, KDS_WORKER_COUNT="3").stdout
@@ -141,10 +149,35 @@ def test_a_check_fails_when_no_living_worker_may_hold_the_shards(database: str) 
 
 
 def test_watch_tells_a_line_a_look(database: str) -> None:
-    found = run("watch", "--json", "--looks", "2", "--every", "0.1", DATABASE=database, KDS_WORKER_COUNT="3")
+    found = run("watch", "--json", "--looks", "2", "--every", "0.2", DATABASE=database, KDS_WORKER_COUNT="3")
 
     looks = [json.loads(line) for line in found.stdout.splitlines()]
     assert [look["unread"] for look in looks] == [0, 60], "the second look shows that none beats"
+
+
+def test_who_watches_sees_a_worker_die_and_calls_none_dead_before_it_could_beat(database: str) -> None:
+    """With a beat of 5 s: looked at after 0, 1, 8, 27 and 29 s; worker-1 beats before the third look only."""
+    settings = Settings(stream_name="orders", app_name="my-app", kds_worker_count=3)
+    opened = Database(database)
+    store = cap_store(opened, stream_name="orders", app_name="my-app")
+    lookout = Lookout(settings, OpenStore(store, "a file"))
+    states = []
+    for at_s in (0.0, 1.0, 8.0, 27.0, 29.0):
+        lookout.ports = replace(lookout.ports, shards=NoCount(), mono_s=partial(float, at_s))
+        if at_s == 8.0:
+            beaten = replace(store.rows().own["worker-1"], heartbeat=7)
+            store.write_row(WriteRow(beaten, beaten.incarnation, news=False), AT_S)
+        found = lookout.look()
+        states.append((found.watched, *(worker.state for worker in found.workers)))
+    opened.close()
+
+    assert states == [
+        (False, "agreed", "behind"),
+        (False, "agreed", "behind"),
+        (True, "agreed", "dead"),
+        (True, "agreed", "dead"),
+        (True, "dead", "dead"),
+    ]
 
 
 def test_history_tells_how_the_cap_changed(database: str) -> None:

@@ -31,13 +31,18 @@ def options(command: F) -> F:
     )(command)
 
 
-log_format = click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How log lines look on stderr.",
-)
+def log_lines_as(*styles: str) -> Callable[[F], F]:
+    """`--log-format` with these styles of `holdfast.adapters.logs`; the first is the default."""
+    return click.option(
+        "--log-format",
+        type=click.Choice(styles),
+        default=styles[0],
+        show_default=True,
+        help="How log lines look on stderr.",
+    )
+
+
+log_format = log_lines_as("text", "json")
 """Of every command that runs until it is told to stop."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from holdfast.kernel.errors import Corrupt
 
@@ -18,6 +18,8 @@ Record = TypeVar("Record")
 Value = str | int | float | bool | list[str] | dict[str, dict[str, str | float]]
 Item = Mapping[str, Value]
 """None never stands in an item: an absent attribute is absent."""
+
+FIX: Final = "Nothing was changed: mend or delete it by hand"
 
 
 class Kind(Enum):
@@ -96,12 +98,13 @@ class Codec(Generic[Record]):
         try:
             return self.decode(known)
         except ValueError as error:
-            raise Corrupt(table=table, key=key, attribute="(several)", problem=str(error)) from error
+            problem = f"{error}. {FIX}"
+            raise Corrupt(table=table, key=key, attribute="(several)", problem=problem) from error
 
 
 def _corrupt(table: str, key: str, attribute: Attribute, finding: str) -> Corrupt:
     expected = attribute.kind.value + (f" with {', '.join(attribute.columns)}" if attribute.columns else "")
-    problem = f"{finding}; expected {expected}. Nothing was changed: mend or delete it by hand"
+    problem = f"{finding}; expected {expected}. {FIX}"
     return Corrupt(table=table, key=key, attribute=attribute.name, problem=problem)
 
 

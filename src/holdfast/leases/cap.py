@@ -1,10 +1,12 @@
 """The cap: how many leases one worker may hold, and the record of what is agreed."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.kernel import Invalid
+from holdfast.kernel import Event, Invalid
 from holdfast.kernel.item import Attribute, Codec, Item, Kind
+from holdfast.leases.events import LeaseEvent
 
 LIMIT: Final = 80
 """More leases than this overload one worker, whatever the arithmetic says.  `MAX_LEASES_LIMIT` is another."""
@@ -144,6 +146,11 @@ CODEC: Codec[Cap] = Codec(
 def coordinator(app_name: str) -> str:
     """The subject under which an app's workers agree; each stream has a table of its own."""
     return f"{app_name}{COORDINATOR}"
+
+
+def tell_of_an_agreement(events: Iterable[Event]) -> bool:
+    """Whether the agreement itself changes with them: an alarm or a turn stands beside it."""
+    return any(event.kind in (LeaseEvent.CAP_AGREED, LeaseEvent.CAP_RECOMPUTED) for event in events)
 
 
 def refuse_reserved(worker_id: str) -> None:

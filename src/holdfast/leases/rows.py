@@ -131,7 +131,7 @@ def read_rows(
             agreed_for = (app, stream)
         elif key.endswith(COORDINATOR):
             continue
-        elif "app_name" in item and (app, stream) != (app_name, stream_name):
+        elif "app_name" in item and (app != app_name or item.get("stream_name", stream_name) != stream_name):
             taken[key] = f"a worker of app {app!r} on stream {stream!r}"
         else:
             try:
@@ -143,8 +143,12 @@ def read_rows(
 
 
 def own_key(rows: Rows, app_name: str, worker_id: str) -> str:
-    """Under which key this worker's row stands: its id, or `<app>/<id>` where another has that."""
-    for key in (worker_id, f"{app_name}/{worker_id}"):
+    """Under which key this worker's row stands: its id, or `<app>/<id>` where another has that.
+
+    A row of this id that stands there already comes first: two processes of one id must meet.
+    """
+    keys = (worker_id, f"{app_name}/{worker_id}")
+    for key in (*(key for key in keys if key in rows.own), *keys):
         if key not in rows.taken:
             return key
     raise Invalid(

@@ -1,5 +1,6 @@
 """Workers' own rows beside the agreed cap, on every CapStore: written only where they may be."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from holdfast.adapters.sql.sqlite import Database
 from holdfast.adapters.sql.sqlite.caps import SqliteCapStore
 from holdfast.kernel import Conflict, Event, Write
 from holdfast.leases.cap import Cap, View, coordinator
+from holdfast.leases.events import LeaseEvent
 from holdfast.leases.ports import CapStore, WriteRow
 from holdfast.leases.rows import WorkerRow, own_key
 from holdfast.sim.memory import MemoryCaps
 from tests.ministack import client_for
 
 APP, STREAM, SEEN = "my-app", "orders", View(30, 3)
+AT_S = 1_763_546_400.0
 Store = Callable[[str, str], CapStore]
 
 
@@ -54,7 +57,7 @@ def row(key: str = "worker-1", view: View = SEEN, **given: Any) -> WorkerRow:
 
 
 def write(store: CapStore, written: WorkerRow, over: str | None = None) -> None:
-    store.write_row(WriteRow(written, over, news=True), 1_763_546_400.0)
+    store.write_row(WriteRow(written, over, news=True), AT_S)
 
 
 def test_each_worker_has_a_row_and_the_last_one_counts(store: CapStore) -> None:
@@ -111,6 +114,8 @@ def test_a_row_of_another_app_or_stream_is_never_overwritten(stores: Store) -> N
     key = own_key(ours.rows(), APP, "worker-1")
     write(ours, row(key))
     assert (key, list(ours.rows().own)) == ("my-app/worker-1", ["my-app/worker-1"])
+    theirs.delete_row(row(view=View(60, 1)))
+    assert own_key(ours.rows(), APP, "worker-1") == key, "a second process of this id meets the first one"
 
 
 def test_the_newer_incarnation_wins_and_the_older_one_is_refused(store: CapStore) -> None:
@@ -151,9 +156,39 @@ def test_who_leaves_deletes_its_own_row_and_no_other(store: CapStore) -> None:
 
 
 def test_the_agreed_record_is_no_workers_row(store: CapStore) -> None:
-    agreed = Write(Cap(View(30, 3)), (Event("capAgreed", 1_763_546_400.0),))
+    agreed = Write(Cap(View(30, 3)), (Event("capAgreed", AT_S),))
     store.commit(coordinator(APP), store.read(coordinator(APP)), agreed, new_id())
 
     found = store.rows()
 
     assert (found.own, found.agreed_for) == ({}, (APP, STREAM))
+
+
+def stored_time(store: CapStore) -> str:
+    """Of the agreed row, as people read it."""
+    subject = coordinator(APP)
+    if isinstance(store, SqliteCapStore):
+        ((body,),) = store.database.rows("SELECT body FROM records WHERE subject = ?", subject)
+        return str(json.loads(body)["last_update_time"])
+    assert isinstance(store, DynamoCapStore)
+    item = store._dynamo.get_item(TableName=store._rows_table, Key={"worker_id": {"S": subject}})["Item"]
+    return item["last_update_time"]["S"]
+
+
+@pytest.mark.parametrize("stores", ["sqlite", "dynamodb"], indirect=True)
+def test_an_alarm_or_a_turn_leaves_the_time_of_the_agreement(stores: Store) -> None:
+    store, subject = stores(APP, STREAM), coordinator(APP)
+    found = store.read(subject)
+    for n, (kind, value) in enumerate(
+        [
+            (LeaseEvent.CAP_AGREED, Cap(SEEN, 1)),
+            (LeaseEvent.SHARDS_UNREAD, Cap(SEEN, 1, unread=10)),
+            (LeaseEvent.RESTART_BEGUN, Cap(SEEN, 1, unread=10, restarting="worker-1#one")),
+        ]
+    ):
+        found = store.commit(subject, found, Write(value, (Event(kind, AT_S + n),)), new_id())
+        assert stored_time(store) == "2025-11-19T10:00:00Z"
+
+    last = Write(Cap(View(60, 3), 2), (Event(LeaseEvent.CAP_AGREED, AT_S + 7_500),))
+    store.commit(subject, found, last, new_id())
+    assert stored_time(store) == "2025-11-19T12:05:00Z"

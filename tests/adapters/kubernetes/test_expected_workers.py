@@ -73,6 +73,7 @@ def test_a_daemon_set_is_asked_how_many_it_wants_scheduled() -> None:
         ([owned("ReplicaSet", "r"), owned()], "ReplicaSet r belongs to no controller"),
         ([owned("StatefulSet"), wants(0)], "StatefulSet workers wants 0 pods"),
         ([owned("DaemonSet"), wants()], "DaemonSet workers wants 0 pods"),
+        ([owned("StatefulSet"), wants()], "StatefulSet workers wants 0 pods"),
         ([Said(404)], "there is no pod workers-0 in namespace shop"),
         ([owned("StatefulSet"), Said(404)], "there is no statefulset workers in namespace shop"),
         ([Said(200, b"<html>")], "the answer is not what Kubernetes sends"),

@@ -68,7 +68,9 @@ def test_an_id_in_the_file_outranks_the_name_of_the_machine(environ: dict[str, s
             {"MEMBER_TTL_SEC": "5"},
             r"MEMBER_TTL_SEC = 5\.0 against heartbeat_s = 5\.0 \(the default\): must be",
         ),
-        ({"META_TABLE": "my-app"}, r"META_TABLE = 'my-app' is the lease table too"),
+        ({"META_TABLE": "my-app"}, r"table my-app is the lease table and the agreement's too"),
+        ({"APP_NAME": "orders_meta", "STREAM_NAME": "orders"}, r"table orders_meta is .* by META_TABLE or"),
+        ({"LEASE_TABLE": "kds-stream-prod_meta_events"}, r"table kds-stream-prod_meta_events is the lease"),
     ],
 )
 def test_what_makes_no_sense_is_named_with_its_value_and_fix(environ: dict[str, str], problem: str) -> None:

@@ -31,7 +31,8 @@ SAY: Final = "set KDS_WORKER_COUNT to the number of workers"
 
 
 class Scale(Value, frozen=True):
-    replicas: int = 1
+    replicas: int = 0
+    """The API server fills it in, so an answer without it is no answer: that is not one worker."""
 
 
 class Scheduled(Value, frozen=True):

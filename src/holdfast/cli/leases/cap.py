@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli.leases.session import session
-from holdfast.cli.session import options, say_json
+from holdfast.cli.session import log_lines_as, options, say_json
 
 
 @click.command(name="cap")
@@ -15,12 +15,14 @@ from holdfast.cli.session import options, say_json
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also set maxLeasesForWorker in this file of a MultiLangDaemon, all at once.",
 )
-def command(config: Path | None, as_json: bool, properties: Path | None) -> None:
+@log_lines_as("text", "level", "json")
+def command(config: Path | None, as_json: bool, properties: Path | None, log_format: str) -> None:
     """Agree on the cap as a worker does at its start, and print what its KCL is to be told.
 
     That number and nothing else goes to stdout, or nothing and the exit code says so.  It is the
     agreed cap, and more where lease rows of ended shards would fill that.  What is agreed is
     written down, with a row for this worker; it is not looked at again: for that there is `exec`.
+    What it does stands on stderr, with the time, with the level alone, or as JSON.
 
     \b
     Examples:
@@ -31,7 +33,7 @@ def command(config: Path | None, as_json: bool, properties: Path | None) -> None
     from holdfast.stream.told import told_at_start
 
     with session(config, as_json) as ours:
-        set_up("text")
+        set_up(log_format)
         told = told_at_start(ours.settings)
         if properties is not None:
             from holdfast.stream.properties import set_max_leases

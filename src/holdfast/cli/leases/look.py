@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from holdfast.kernel import Busy, Invalid
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 EVENTS_SPAN = 5
 """Versions that are read for why it last changed."""
+BEATS: Final = 1.5
+"""So many times between two beats are long enough to see one of every living worker."""
 
 
 class Lookout:
@@ -25,7 +27,9 @@ class Lookout:
         self.settings, self.store = settings, opened.store
         self.ports = worker_ports(settings, opened.store, os.environ)
         self._before: Rows | None = None
-        self._moved: set[str] = set()
+        self._began_s = 0.0
+        self._moved_s: dict[str, float] = {}
+        """When each beat was last seen to have moved, on our own clock."""
 
     def look(self) -> "Status":
         """One look.  What cannot be counted is told beside what can be read."""
@@ -53,13 +57,18 @@ class Lookout:
         )
 
     def _living(self, rows: "Rows") -> Collection[str] | None:
-        """Whose beat has moved since the first look; None at the first."""
-        before, self._before = self._before, rows
+        """Whose beat was seen to move lately; None as long as a living worker may not have beaten yet."""
+        now_s, before = self.ports.mono_s(), self._before
+        self._before = rows
         if before is None:
+            self._began_s = now_s
             return None
-        moved = {key for key, row in rows.own.items() if _has_moved(before.own.get(key), row)}
-        self._moved = (self._moved | moved) & set(rows.own)
-        return frozenset(self._moved)
+        moved = {key: now_s for key, row in rows.own.items() if _has_moved(before.own.get(key), row)}
+        self._moved_s |= moved
+        if now_s - self._began_s < BEATS * self.settings.heartbeat_s:
+            return None
+        ttl_s = self.settings.member_ttl_s
+        return {key for key, at_s in self._moved_s.items() if key in rows.own and now_s - at_s < ttl_s}
 
 
 def _has_moved(before: "WorkerRow | None", now: "WorkerRow") -> bool:

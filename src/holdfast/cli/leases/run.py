@@ -3,6 +3,7 @@
 import json
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def command(config: Path | None, as_json: bool, log_format: str) -> None:
     from holdfast.adapters.logs import set_up
     from holdfast.stream.live import LiveCap
     from holdfast.stream.metrics import as_text, numbers
-    from holdfast.stream.supervise.health import Health, served
+    from holdfast.stream.supervise.health import LINGER_S, Health, served
 
     ended = threading.Event()
     for heard in HEARD:
@@ -48,9 +49,11 @@ def command(config: Path | None, as_json: bool, log_format: str) -> None:
             try:
                 while not ended.wait(0.1) and not live.stopped:
                     pass
-                health.stopping = True
+                health.stopping, told_s = True, time.monotonic()
             finally:
                 live.stop()
+            if ended.is_set() and ours.settings.health_port:
+                time.sleep(max(0.0, told_s + LINGER_S - time.monotonic()))
         if live.error is not None and not ended.is_set():
             raise SystemExit(WRONG)
 

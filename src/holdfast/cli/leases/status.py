@@ -7,9 +7,6 @@ import click
 from holdfast.cli.leases.session import session
 from holdfast.cli.session import WRONG, busy, options, say_json
 
-BEATS = 1.5
-"""So many times between two beats are long enough to see one of every living worker."""
-
 
 @click.command(name="status")
 @options
@@ -30,7 +27,7 @@ def command(config: Path | None, as_json: bool, check: bool) -> None:
     from holdfast.app.leases import open_store
 
     with session(config, as_json) as ours, open_store(ours.settings) as opened:
-        from holdfast.cli.leases.look import Lookout
+        from holdfast.cli.leases.look import BEATS, Lookout
 
         lookout = Lookout(ours.settings, opened)
         with busy("looking around"):

@@ -47,9 +47,11 @@ def faults(settings: Settings, said: Said) -> Iterator[Fault]:
             variable = environment_names(name)[0]
             text = f"{name} is not set: give {variable}, or {name} = {example!r} in [leases] of holdfast.toml"
             yield Fault((name,), text)
-    if settings.meta_table and settings.meta_table == settings.lease_table_name:
-        text = f"{said('meta_table')} is the lease table too: a KCL fails on rows that are not its own"
-        yield Fault(("meta_table", "lease_table"), f"{text}; give it another name")
+    meta, lease = settings.meta_table_name, settings.lease_table_name
+    if lease in (meta, f"{meta}_events") and not settings.database:
+        text = f"table {lease} is the lease table and the agreement's too"
+        fix = "a KCL fails on rows that are not its own: name another table by META_TABLE or LEASE_TABLE"
+        yield Fault(("meta_table", "lease_table"), f"{text}; {fix}")
 
 
 def load(toml: Mapping[str, Any], environ: Mapping[str, str]) -> Loaded[Settings]:

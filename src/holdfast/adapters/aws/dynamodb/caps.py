@@ -12,7 +12,7 @@ from holdfast.kernel.event import EVENTS_KEPT_S
 from holdfast.kernel.item import Item
 from holdfast.leases import cap as cap_codec
 from holdfast.leases import rows as row_codec
-from holdfast.leases.cap import Cap
+from holdfast.leases.cap import Cap, tell_of_an_agreement
 from holdfast.leases.ports import WriteRow
 from holdfast.leases.rows import Rows, WorkerRow
 
@@ -44,7 +44,8 @@ class DynamoCapStore(DynamoItems[Cap]):
         self._stream_name, self._app_name, self._dynamo = stream_name, app_name, client
 
         def beside(subject: str, write: Write[Cap]) -> Item:
-            return self._named(write.events[0].at_s)
+            changed = tell_of_an_agreement(write.events)
+            return self._named(write.events[0].at_s if changed else None)
 
         super().__init__(
             client,
@@ -106,12 +107,10 @@ class DynamoCapStore(DynamoItems[Cap]):
             except self._dynamo.exceptions.ConditionalCheckFailedException as error:
                 raise Conflict(f"{self._rows_table} {key}: another row stands there") from error
 
-    def _named(self, at_s: float) -> Item:
-        return {
-            "stream_name": self._stream_name,
-            "app_name": self._app_name,
-            "last_update_time": seed_time(at_s),
-        }
+    def _named(self, at_s: float | None) -> Item:
+        """None: the time that stands there stays."""
+        time: Item = {} if at_s is None else {"last_update_time": seed_time(at_s)}
+        return {"stream_name": self._stream_name, "app_name": self._app_name, **time}
 
 
 def _condition(effect: WriteRow) -> str:

@@ -11,7 +11,7 @@ from holdfast.kernel import Conflict, Write
 from holdfast.kernel.item import Item
 from holdfast.leases import cap as cap_codec
 from holdfast.leases import rows as row_codec
-from holdfast.leases.cap import Cap
+from holdfast.leases.cap import Cap, tell_of_an_agreement
 from holdfast.leases.ports import WriteRow
 from holdfast.leases.rows import Rows, WorkerRow
 
@@ -28,7 +28,8 @@ class SqliteCapStore(SqliteItems[Cap]):
 
     def __init__(self, database: Database, *, stream_name: str, app_name: str, table: str = "") -> None:
         def beside(subject: str, write: Write[Cap]) -> Item:
-            return self._named(write.events[0].at_s)
+            changed = tell_of_an_agreement(write.events)
+            return self._named(write.events[0].at_s if changed else None)
 
         super().__init__(database, table or f"{stream_name}_meta", cap_codec.CODEC, beside=beside)
         self._app_name, self._stream_name = app_name, stream_name
@@ -93,12 +94,10 @@ class SqliteCapStore(SqliteItems[Cap]):
             if name not in (*row_codec.NAMES, "expiresEpoch")
         }
 
-    def _named(self, at_s: float) -> dict[str, Any]:
-        return {
-            "stream_name": self._stream_name,
-            "app_name": self._app_name,
-            "last_update_time": seed_time(at_s),
-        }
+    def _named(self, at_s: float | None) -> dict[str, Any]:
+        """None: the time that stands there stays."""
+        time = {} if at_s is None else {"last_update_time": seed_time(at_s)}
+        return {"stream_name": self._stream_name, "app_name": self._app_name, **time}
 
 
 def _item(version: int, commit_id: str, body: str) -> dict[str, Any]:

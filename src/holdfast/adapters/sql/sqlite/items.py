@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from holdfast.adapters.sql.sqlite.database import Database
 from holdfast.kernel import Conflict, Corrupt, Logged, Versioned, Write
-from holdfast.kernel.item import Codec, Item, load_version
+from holdfast.kernel.item import FIX, Codec, Item, load_version
 
 Record = TypeVar("Record")
 
@@ -96,7 +96,7 @@ class SqliteItems(Generic[Record]):
         except ValueError:
             body = None
         if not isinstance(body, dict):
-            problem = f"is {row[2]!r}; expected a JSON object. Nothing was changed: mend or delete it by hand"
+            problem = f"is {row[2]!r}; expected a JSON object. {FIX}"
             raise Corrupt(table=self._where, key=subject, attribute="body", problem=problem)
         return row[0], row[1], body
 
