@@ -226,6 +226,15 @@ def test_a_worker_id_of_an_agreed_record_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "state.db").exists(), "no table is made for it"
 
 
+@pytest.mark.parametrize("command", ["run", "cap"])
+def test_with_the_flag_off_none_joins(tmp_path: Path, command: str) -> None:
+    found = run(command, DATABASE=str(tmp_path / "state.db"), ENABLE_DYNAMIC_MAX_LEASES="false")
+
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "enable_dynamic_max_leases is false: nothing is agreed on" in found.stderr
+    assert not (tmp_path / "state.db").exists()
+
+
 def test_no_record_was_changed_by_looking(database: str) -> None:
     for words in (("status",), ("history",), ("doctor",)):
         run(*words, DATABASE=database)

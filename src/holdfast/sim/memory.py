@@ -177,6 +177,6 @@ class MemoryCaps(MemoryItems[Cap]):
     def delete_row(self, row: WorkerRow) -> None:
         stands = self.worker_items.get(row.key)
         if stands is not None:
-            if stands.get("incarnation", "") != row.incarnation:
+            if stands.get("incarnation", "") != row.incarnation or self._named.items() - stands.items():
                 raise Conflict(f"{row.key}: another row stands there")
             del self.worker_items[row.key]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from holdfast.kernel import Invalid
 from holdfast.leases.settings import Settings
 from holdfast.leases.settings.load import load
 
@@ -17,3 +18,12 @@ def settings_of(
         "WORKER_ID": worker_id,
     }
     return load({}, {**environ, **{name: value for name, value in given.items() if value}}).settings
+
+
+def refuse_disabled(settings: Settings) -> None:
+    """Raises Invalid where ENABLE_DYNAMIC_MAX_LEASES says no: for what is nothing without an agreement."""
+    if not settings.enable_dynamic_max_leases:
+        raise Invalid(
+            "enable_dynamic_max_leases is false: nothing is agreed on, and the KCL keeps the number that it "
+            "has; set ENABLE_DYNAMIC_MAX_LEASES to true"
+        )

@@ -15,7 +15,7 @@ from holdfast.kernel import Busy, HoldfastError, Unknown
 from holdfast.leases.cap import Cap
 from holdfast.leases.settings import Settings
 from holdfast.leases.worker.live import LiveWorker, Superseded
-from holdfast.stream.given import settings_of
+from holdfast.stream.given import refuse_disabled, settings_of
 
 LOG: Final = logging.getLogger("holdfast.stream")
 IN_VAIN: Final = 0.2
@@ -42,11 +42,13 @@ class LiveCap:
     ) -> None:
         """`on_change` is called with each new cap, `on_pulse` after each pulse, both from the thread.
 
-        Raises InvalidSettings, or Invalid for a worker id that cannot be a row's.
+        Raises InvalidSettings, or Invalid for a worker id that cannot be a row's, and where
+        ENABLE_DYNAMIC_MAX_LEASES says no.
         """
         self.settings = settings or settings_of(
             environ, region=region, stream_name=stream_name, app_name=app_name, worker_id=worker_id
         )
+        refuse_disabled(self.settings)
         self.max_leases = 0
         """What is in force now; 0 before `start` has returned."""
         self.error: HoldfastError | None = None

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.app.leases import open_store, worker_ports
-from holdfast.kernel import Invalid
 from holdfast.leases.settings import Settings
 from holdfast.leases.told import told_leases
 from holdfast.leases.worker.start import StartWorker
+from holdfast.stream.given import refuse_disabled
 
 LOG: Final = logging.getLogger("holdfast.stream")
 
@@ -25,11 +25,7 @@ class Told:
 
 def told_at_start(settings: Settings, environ: Mapping[str, str] = os.environ) -> Told:
     """Agree, and say what follows.  Raises Invalid or Corrupt with the fix, and Busy."""
-    if not settings.enable_dynamic_max_leases:
-        raise Invalid(
-            "enable_dynamic_max_leases is false: nothing is agreed on, and the KCL keeps the number that it "
-            "has; set ENABLE_DYNAMIC_MAX_LEASES to true"
-        )
+    refuse_disabled(settings)
     with open_store(settings, environ, create_tables=True) as opened:
         worker = StartWorker(worker_ports(settings, opened.store, environ), settings, say=LOG.info)
         cap = worker.run()

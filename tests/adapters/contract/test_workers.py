@@ -118,6 +118,19 @@ def test_a_row_of_another_app_or_stream_is_never_overwritten(stores: Store) -> N
     assert own_key(ours.rows(), APP, "worker-1") == key, "a second process of this id meets the first one"
 
 
+def test_two_streams_of_one_app_on_one_table_leave_each_others_rows(stores: Store) -> None:
+    ours, elsewhere = stores(APP, STREAM), stores(APP, "payments")
+    write(ours, row())
+
+    for over in (None, ""):
+        with pytest.raises(Conflict):
+            write(elsewhere, row(view=View(60, 1)), over=over)
+    with pytest.raises(Conflict):
+        elsewhere.delete_row(row())
+
+    assert ours.rows().own["worker-1"].view == SEEN
+
+
 def test_the_newer_incarnation_wins_and_the_older_one_is_refused(store: CapStore) -> None:
     write(store, row(incarnation="one", heartbeat=1))
     write(store, row(incarnation="two", heartbeat=1), over="one")

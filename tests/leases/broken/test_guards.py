@@ -27,6 +27,13 @@ def ended_rows(made: Any) -> bool:
     return bool(made.told_leases(View(8, 1), lease_rows=12, headroom_workers=0) == 12)
 
 
+def looks_too_close(made: Any) -> bool:
+    counting = made.Counting()
+    for at_s, shards in ((0.0, 30), (5.0, 15), (6.0, 15)):
+        counting = made.count_shards(counting, shards, at_s, apart_s=10.0)
+    return bool(counting.shards == 30)
+
+
 def zero_shards(made: Any) -> bool:
     try:
         return bool(made.CODEC.load({"shard_count": 0, "worker_count": 3}, table="t", key="k") is None)
@@ -134,6 +141,11 @@ CASES: dict[str, tuple[str, dict[str, str], Callable[[Any], bool]]] = {
         f"{LEASES}.told",
         {"max(agreed.shards, lease_rows)": "agreed.shards"},
         ended_rows,
+    ),
+    "S-K3: two looks at the same moment are enough for fewer shards": (
+        f"{LEASES}.votes",
+        {"    if mono_s - counting.fewer_since_s < apart_s:\n        return counting\n": ""},
+        looks_too_close,
     ),
     "C13: no shards at all are a count": (
         f"{LEASES}.cap",

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.kernel import Do, Invalid, Wait, Write
-from holdfast.leases import agreement
+from holdfast.leases import agreement, votes
 from holdfast.leases.cap import Cap, View, decode, encode, refuse_reserved
 from holdfast.leases.ports import Seen
 from holdfast.leases.rows import WorkerRow
+from holdfast.leases.votes import Counting
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,13 @@ def test_a_vote_that_is_older_than_the_agreement_lets_nothing_fall() -> None:
     assert agreement.next_view(AGREED, View(30, 4), (), steady=False) is None
 
 
+@pytest.mark.parametrize(("vote", "then"), [(View(30, 3), View(60, 3)), (View(90, 3), View(90, 3))], ids=str)
+def test_a_number_that_is_recomputed_does_not_fall_for_ones_own_vote(vote: View, then: View) -> None:
+    cap = Cap(View(60, 3), agreement=1, stored=99)
+
+    assert agreement.next_view(cap, vote, ()) == then
+
+
 def seen(vote: View | None, **given: Any) -> Seen:
     return Seen(key="worker-1", incarnation="i", vote=vote, **given)
 
@@ -121,3 +129,30 @@ def test_a_stored_number_that_does_not_follow_from_its_counts_is_recomputed_and_
 def test_an_id_that_would_hide_an_agreed_record_is_refused(worker_id: str) -> None:
     with pytest.raises(Invalid, match="worker_id"):
         refuse_reserved(worker_id)
+
+
+def counted(*looks: tuple[float, int]) -> int | None:
+    """What is voted for after these looks, each at its time, with two of them ten seconds apart to agree."""
+    counting = Counting()
+    for at_s, shards in looks:
+        counting = votes.count_shards(counting, shards, at_s, apart_s=10.0)
+    return counting.shards
+
+
+@pytest.mark.parametrize(
+    ("looks", "shards"),
+    [
+        ([(0, 30), (1, 60)], 60),
+        ([(0, 30), (5, 15)], 30),
+        ([(0, 30), (5, 15), (14, 15)], 30),
+        ([(0, 30), (5, 15), (15, 15)], 15),
+        ([(0, 30), (5, 15), (10, 16), (15, 15)], 30),
+        ([(0, 30), (5, 15), (10, 30), (16, 15)], 30),
+        ([(0, 30), (5, 15), (10, 30), (16, 15), (26, 15)], 15),
+    ],
+    ids=str,
+)
+def test_fewer_shards_count_when_two_looks_far_enough_apart_agree_and_none_between_differs(
+    looks: list[tuple[float, int]], shards: int
+) -> None:
+    assert counted(*looks) == shards

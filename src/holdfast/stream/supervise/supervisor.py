@@ -117,7 +117,8 @@ class Supervisor:
         self._child = Child.start(self.command, told, self.environ)
         self.orders.started(told)
         self.health.ready = True
-        _log.info("started %s with max_leases=%d as process %d", self.command[0], told, self._child.pid)
+        with_cap = f"with max_leases={told}" if told else "without a cap"
+        _log.info("started %s %s as process %d", self.command[0], with_cap, self._child.pid)
 
     def _ended(self, child: Child, code: int) -> int | None:
         child.send(signal.SIGKILL)  # what is left of its group

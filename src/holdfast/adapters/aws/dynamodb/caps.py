@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 EXPIRY: Final = "expiresEpoch"
+OURS: Final = "#app_name = :app_name AND #stream_name = :stream_name"
 ROW_KEPT_S: Final = 7 * 24 * 3600
 """DynamoDB deletes the row of a worker that has not beaten for so long."""
 
@@ -91,10 +92,12 @@ class DynamoCapStore(DynamoItems[Cap]):
     def delete_row(self, row: WorkerRow) -> None:
         own = "#incarnation = :incarnation" if row.beats else "attribute_not_exists(#incarnation)"
         request: dict[str, Any] = {
-            "ConditionExpression": f"attribute_not_exists(worker_id) OR (#app_name = :app_name AND {own})",
-            "ExpressionAttributeNames": {"#app_name": "app_name", "#incarnation": "incarnation"},
+            "ConditionExpression": f"attribute_not_exists(worker_id) OR ({OURS} AND {own})",
+            "ExpressionAttributeNames": {
+                f"#{name}": name for name in ("app_name", "stream_name", "incarnation")
+            },
             "ExpressionAttributeValues": {
-                ":app_name": tagged(self._app_name),
+                **{f":{name}": tagged(value) for name, value in self._named(None).items()},
                 **({":incarnation": tagged(row.incarnation)} if row.beats else {}),
             },
         }
@@ -119,13 +122,12 @@ def _condition(effect: WriteRow) -> str:
         own = "(#incarnation = :incarnation AND #heartbeat < :heartbeat)"
     else:
         own = "attribute_not_exists(#incarnation)"
-    ours = "#app_name = :app_name AND #stream_name = :stream_name"
     match effect.over:
         case None:
-            return f"attribute_not_exists(worker_id) OR ({ours} AND {own})"
+            return f"attribute_not_exists(worker_id) OR ({OURS} AND {own})"
         case "":
-            return f"{ours} AND (attribute_not_exists(#incarnation) OR {own})"
+            return f"{OURS} AND (attribute_not_exists(#incarnation) OR {own})"
         case effect.row.incarnation:
-            return f"{ours} AND {own}"
+            return f"{OURS} AND {own}"
         case _:
-            return f"{ours} AND (#incarnation = :over OR {own})"
+            return f"{OURS} AND (#incarnation = :over OR {own})"
