@@ -303,7 +303,7 @@ def test_a_pool_that_cannot_work_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 def test_each_denial_of_kubernetes_is_found_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     yes, no = ({"status": {"allowed": allowed}} for allowed in (True, False))
     version, nodes = Said(body={"gitVersion": "v1.33.5"}), Said(body={"items": []})
-    with saying(version, *[Said(201, yes)] * 8, Said(201, no), *[Said(201, yes)] * 2, nodes) as stub:
+    with saying(version, *[Said(201, yes)] * 8, Said(201, no), *[Said(201, yes)] * 7, nodes) as stub:
         monkeypatch.setattr(wiring, "connect_kubernetes", lambda *_: stub.api())
         found = by_what(cluster.kubernetes(Settings(), {}))
 

@@ -14,6 +14,7 @@ from holdfast.cloud import Instance, Market, Notice, Offering, Prices, Shape
 from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import Budget, Evicted, Eviction, KubeNode, Meta, Namespace, Pod
 from holdfast.cloud.launches import Launched, Refused, Template, Termination
+from holdfast.cloud.volumes import VolumeLists
 from holdfast.kernel import HoldfastError
 from tests.workloads import SHAPES, ZONES, instance, node
 
@@ -105,6 +106,9 @@ class SmallWorld:
 
     def pods(self, node_name: str | None = None) -> Sequence[Pod]:
         return [pod for pod in self.its_pods if node_name in (None, pod.spec.node_name)]
+
+    def volumes(self) -> VolumeLists:
+        return VolumeLists()
 
     def budgets(self) -> Sequence[Budget]:
         return self.its_budgets

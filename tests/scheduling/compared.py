@@ -7,6 +7,7 @@ from holdfast.autoscaler.scheduling.rooms import room_of
 from holdfast.cloud.kubernetes import Pod
 from tests.scheduling.generated import NAMESPACES, draw
 from tests.scheduling.naive import allows
+from tests.scheduling.naive_volumes import after_placing, volumes_allow
 from tests.scheduling.verdicts import nodes_of, pod_of
 
 
@@ -21,25 +22,37 @@ def disagreements(topology: Any, seed: int) -> list[str]:
         where[body["spec"]["nodeName"]].append(pod_of(body))
     pods = [pod_of(body) for body in drawn.to_place]
     rooms = [room_of(node, where[node.metadata.name]) for node in nodes]
-    counted = topology.Topology(((room, where[room.name]) for room in rooms), pods, NAMESPACES)
+    lists = drawn.volumes.lists()
+    counted = topology.Topology(((room, where[room.name]) for room in rooms), pods, NAMESPACES, lists)
     before = _verdicts(counted, pods, rooms)
     with counted.trial():
         for pod in pods:
-            free = [node.metadata.name for node in nodes if allows(pod, node, where, nodes, NAMESPACES)]
+            free = [
+                node
+                for node in nodes
+                if allows(pod, node, where, nodes, NAMESPACES) and volumes_allow(pod, node, where, lists)
+            ]
+            names = [node.metadata.name for node in free]
             (told,) = _verdicts(counted, [pod], rooms)
             found += [
                 f"{pod.metadata.name} on {room.name}: {why or 'fits'}"
                 for room, why in zip(rooms, told, strict=True)
-                if (why == "") != (room.name in free)
+                if (why == "") != (room.name in names)
             ]
             if free:
-                where[free[0]].append(pod)
-                counted.put(free[0], counted.class_of(pod), 1)
+                where[names[0]].append(pod)
+                counted.put(names[0], counted.class_of(pod), 1)
+                lists = after_placing(pod, free[0], lists)
     if _verdicts(counted, pods, rooms) != before:
         found.append("taken back, it is not as it was")
     return found
 
 
 def _verdicts(counted: Any, pods: list[Pod], rooms: list[Any]) -> list[list[str]]:
-    asked = [counted.asked(pod) for pod in pods]
-    return [[each.refusal(room.labels) if each is not None else "" for room in rooms] for each in asked]
+    return [[_refusal(counted, pod, room) for room in rooms] for pod in pods]
+
+
+def _refusal(counted: Any, pod: Pod, room: Any) -> str:
+    asked, needs = counted.asked(pod), counted.rules_of(pod).volumes
+    tied = str(needs.misfit(room.name, room.labels)) if needs is not None else ""
+    return tied or (str(asked.refusal(room)) if asked is not None else "")

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from tests.scheduling.drawn_volumes import DrawnVolumes, draw_volumes, give_volumes
+
 ZONE, HOSTNAME, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "example.com/rack"
 NAMESPACES = {"near": {"team": "a", "kind": "shop"}, "far": {"team": "b", "kind": "shop"}, "none": {}}
 APPS = ("web", "db", "cache")
@@ -17,6 +19,7 @@ class Drawn:
     nodes: list[dict[str, Any]] = field(default_factory=list)
     running: list[dict[str, Any]] = field(default_factory=list)
     to_place: list[dict[str, Any]] = field(default_factory=list)
+    volumes: DrawnVolumes = field(default_factory=DrawnVolumes)
 
 
 def draw(seed: int, *, nodes: int = 6, pods: int = 10) -> Drawn:
@@ -43,6 +46,9 @@ def draw(seed: int, *, nodes: int = 6, pods: int = 10) -> Drawn:
         body["spec"]["nodeName"] = random.choice(names)
         drawn.running.append(body)
     drawn.to_place = [_pod(random, f"waits-{n}") for n in range(pods)]
+    drawn.volumes, which = draw_volumes(seed, names)
+    for body in (*drawn.running, *drawn.to_place):
+        give_volumes(which, body, drawn.volumes, runs="nodeName" in body["spec"])
     return drawn
 
 

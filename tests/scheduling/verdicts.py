@@ -9,6 +9,7 @@ from holdfast.autoscaler.scheduling.fit import refusal
 from holdfast.autoscaler.scheduling.rooms import room_of
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.cloud.kubernetes import KubeNode, Pod
+from holdfast.cloud.volumes import VolumeLists
 from tests.scheduling.generated import NAMESPACES, Drawn
 
 UNSCHEDULABLE_TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -39,12 +40,18 @@ def pod_of(body: Mapping[str, Any]) -> Pod:
     return msgspec.convert(body, Pod)
 
 
-def takers(pod: Pod, nodes: Sequence[KubeNode], where: Mapping[str, Sequence[Pod]]) -> dict[str, str]:
+def takers(
+    pod: Pod,
+    nodes: Sequence[KubeNode],
+    where: Mapping[str, Sequence[Pod]],
+    volumes: VolumeLists | None = None,
+) -> dict[str, str]:
     """By node: why it would not take the pod; empty if it would."""
     rooms = [room_of(node, where.get(node.metadata.name, ())) for node in nodes]
-    topology = Topology(((room, where.get(room.name, ())) for room in rooms), [pod], NAMESPACES)
+    topology = Topology(((room, where.get(room.name, ())) for room in rooms), [pod], NAMESPACES, volumes)
     asked = topology.asked(pod)
     return {
-        room.name: refusal(pod, room) or (asked.refusal(room.labels) if asked is not None else "")
+        room.name: refusal(pod, room, topology.rules_of(pod))
+        or (asked.refusal(room) if asked is not None else "")
         for room in rooms
     }

@@ -14,6 +14,7 @@ from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
 from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Namespace, Pod
 from holdfast.cloud.launches import Launched, Refused, Template, Termination
+from holdfast.cloud.volumes import VolumeLists
 from holdfast.kernel import Repository
 
 
@@ -259,6 +260,10 @@ class Kubernetes(Protocol):
 
     def budgets(self) -> Sequence[Budget]:
         """All disruption budgets.  Repeatable."""
+        ...
+
+    def volumes(self) -> VolumeLists:
+        """All claims, volumes and storage classes, and what CSI drivers say of nodes.  Repeatable."""
         ...
 
     def node(self, name: str) -> KubeNode | None:

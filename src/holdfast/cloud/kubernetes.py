@@ -133,6 +133,10 @@ class Volume(Value, frozen=True):
     host_path: Mapping[str, Any] | None = None
     persistent_volume_claim: Mapping[str, Any] | None = None
     ephemeral: Mapping[str, Any] | None = None
+    aws_elastic_block_store: Mapping[str, Any] | None = None
+    gce_persistent_disk: Mapping[str, Any] | None = None
+    iscsi: Mapping[str, Any] | None = None
+    rbd: Mapping[str, Any] | None = None
 
 
 class Gate(Value, frozen=True):

@@ -10,6 +10,7 @@ from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
 from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Namespace, Pod
 from holdfast.cloud.launches import Launched, Refused, Template, Termination
+from holdfast.cloud.volumes import VolumeLists
 from holdfast.kernel import Busy, Unknown
 from holdfast.sim.ec2.cloud import SimCloud
 from holdfast.sim.gate import Gate, Kind
@@ -108,6 +109,9 @@ class GatedKubernetes:
 
     def namespaces(self) -> Sequence[Namespace]:
         return self._gate.call("list namespaces", Kind.READ, self._cluster.namespaces)
+
+    def volumes(self) -> VolumeLists:
+        return self._gate.call("list volumes", Kind.READ, self._cluster.volumes)
 
     def budgets(self) -> Sequence[Budget]:
         return self._gate.call("list budgets", Kind.READ, self._cluster.budgets)

@@ -150,8 +150,8 @@ def no_node_again_and_again(shell: Any) -> str:
     day.cluster.deploy(Workload(name="web", cpu_m=1_500, replicas=3, busy=0.05))
     day.world.run(day.world.now + 1_800)
     began = _launched(day)
-    conflict = "node(s) had volume node affinity conflict"
-    day.cluster.deploy(Workload(name="disk", cpu_m=200, unbound=True, scheduler_says=conflict))
+    says = "node(s) did not have enough free storage"
+    day.cluster.deploy(Workload(name="disk", cpu_m=200, unbound=True, in_doubt=True, scheduler_says=says))
     day.world.run(day.world.now + 6 * 3_600)
     more = _launched(day) - began
     return "" if more <= 14 else f"{more} nodes were launched in vain"

@@ -31,6 +31,7 @@ from holdfast.adapters.kubernetes.writes import (
 )
 from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Namespace, Pod
+from holdfast.cloud.volumes import VolumeLists
 from holdfast.kernel import Conflict, Unknown
 
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
@@ -89,6 +90,11 @@ class KubernetesApi:
 
     def budgets(self) -> Sequence[Budget]:
         return listed(self.client, calls.LIST_BUDGETS, BUDGETS, _budgets)
+
+    def volumes(self) -> VolumeLists:
+        from holdfast.adapters.kubernetes.volumes import volume_lists  # few ticks ask for them
+
+        return volume_lists(self.client)
 
     def node(self, name: str) -> KubeNode | None:
         answer = self.client.ask(calls.GET_NODE, "GET", _node_path(name), writes=False)

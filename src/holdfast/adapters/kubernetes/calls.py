@@ -45,6 +45,12 @@ DELETE_POD = Call("delete", "pods")
 EVICT_POD = Call("create", "pods/eviction")
 CREATE_EVENT = Call("create", "events")
 LIST_BUDGETS = Call("list", "poddisruptionbudgets", "policy")
+LIST_CLAIMS = Call("list", "persistentvolumeclaims")
+"""This and the next four: for pods with volumes, and only where there are any."""
+LIST_VOLUMES = Call("list", "persistentvolumes")
+LIST_CLASSES = Call("list", "storageclasses", "storage.k8s.io")
+LIST_CSI_NODES = Call("list", "csinodes", "storage.k8s.io")
+LIST_CSI_DRIVERS = Call("list", "csidrivers", "storage.k8s.io")
 LIST_NODE_METRICS = Call("list", "nodes", "metrics.k8s.io")
 
 CALLS = (
@@ -59,6 +65,11 @@ CALLS = (
     EVICT_POD,
     CREATE_EVENT,
     LIST_BUDGETS,
+    LIST_CLAIMS,
+    LIST_VOLUMES,
+    LIST_CLASSES,
+    LIST_CSI_NODES,
+    LIST_CSI_DRIVERS,
     LIST_NODE_METRICS,
 )
 """All that the autoscaler ever asks for; the last one only where `metrics` is `metrics-server`."""

@@ -1,9 +1,10 @@
 """Whether a node would take a pod, and if not, why.
 
 `refusal` knows what a node and a pod say themselves: requests, pods per node, node selectors, required
-node affinity, taints, cordons and host ports.  `topology` knows what pods ask of each other.  What neither
-weighs is named: volume claims (whose zone, or node, cannot be seen), resource claims, other schedulers,
-namespaces that are chosen by labels which cannot be listed.  Such a doubt counts the safe way:
+node affinity, taints, cordons and host ports.  `topology` knows what pods ask of each other, `volumes` what
+their volumes ask.  What none of them weighs is named: claims that cannot be listed, some kinds of volumes
+(`VolumeDoubt`), resource claims, other schedulers, namespaces that are chosen by labels which cannot be
+listed.  Such a doubt counts the safe way:
 
 - A node that stands refuses the pod, so that the node under it is not removed; unless the pod is
   annotated as safe to evict, which is a person's word that it will find a place.
@@ -20,8 +21,10 @@ from typing import NamedTuple
 from holdfast.autoscaler.scale_down.drain import SAFE_TO_EVICT
 from holdfast.autoscaler.scheduling.match import selects_node, untolerated
 from holdfast.autoscaler.scheduling.terms import NO_RULES, PodRules
+from holdfast.autoscaler.scheduling.volumes.needs import VolumeDoubt
 from holdfast.cloud.kubernetes import Container, Pod, Taint
 from holdfast.cloud.requests import Amount, requests_of
+from holdfast.cloud.volumes import has_claims
 
 EPHEMERAL_STORAGE = "ephemeral-storage"
 ANY_ADDRESS = "0.0.0.0"
@@ -74,16 +77,14 @@ class Doubt(StrEnum):
     VOLUME = "a volume claim that may be tied to a zone or a node"
 
 
-def doubts(pod: Pod, rules: PodRules = NO_RULES) -> tuple[Doubt, ...]:
+def doubts(pod: Pod, rules: PodRules = NO_RULES) -> tuple[Doubt | VolumeDoubt, ...]:
     """`rules`: what the pod asks of others, as far as it could be read."""
-    found = [Doubt.NAMESPACES] if rules.unknown else []
-    if has_claims(pod):
+    found: list[Doubt | VolumeDoubt] = [Doubt.NAMESPACES] if rules.unknown else []
+    if rules.volumes is not None:
+        found += rules.volumes.doubts
+    elif has_claims(pod):
         found.append(Doubt.VOLUME)
     return tuple(found)
-
-
-def has_claims(pod: Pod) -> bool:
-    return any(v.persistent_volume_claim is not None or v.ephemeral is not None for v in pod.spec.volumes)
 
 
 def not_for_us_to_place(pod: Pod) -> str:
@@ -124,12 +125,12 @@ def taken_port(wanted: frozenset[HostPort], taken: frozenset[HostPort]) -> str:
     return next((f"host port taken: {each.number}" for each in clashes), "")
 
 
-def refusal(pod: Pod, room: Room) -> str:
+def refusal(pod: Pod, room: Room, rules: PodRules = NO_RULES) -> str:
     """Why this node would not take the pod; empty if it would.
 
     What stands before a colon is the kind of reason, the same for all nodes that have it.
     """
-    return misfit(pod, room) or shortage(requests_of(pod), room.free)
+    return misfit(pod, room, rules=rules) or shortage(requests_of(pod), room.free)
 
 
 def misfit(pod: Pod, room: Room, *, vouched: bool = False, rules: PodRules = NO_RULES) -> str:
@@ -144,6 +145,8 @@ def misfit(pod: Pod, room: Room, *, vouched: bool = False, rules: PodRules = NO_
     if why := unmatched(pod, room):
         return why
     if why := taken_port(host_ports(pod), room.ports):
+        return why
+    if rules.volumes is not None and (why := rules.volumes.misfit(room.name, room.labels)):
         return why
     if vouched:
         return ""

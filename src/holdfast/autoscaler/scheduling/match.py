@@ -43,6 +43,11 @@ def _compares(requirement: Requirement, value: str | None) -> bool:
     return left > right if requirement.operator == "Gt" else left < right
 
 
+def selects_labels(selector: NodeSelector, labels: Mapping[str, str]) -> bool:
+    """As volumes choose nodes: by their labels alone."""
+    return selects_node(selector, "", labels)
+
+
 def selects_node(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> bool:
     """One term is enough; a term that says nothing matches no node."""
     return any(_term_holds(term, name, labels) for term in selector.node_selector_terms)

@@ -111,7 +111,7 @@ class Pool:
             return 0
         most, done = (left if asked is None else 1), 0
         while done < left and (count := node.fits(group, most)):
-            if asked is not None and asked.refusal(node.room.labels):
+            if asked is not None and asked.refusal(node.room):
                 break
             node.zones &= {node.room.zone} if self._topology.is_tied(group.example) else zones
             put(group, count, node, self._topology)
@@ -136,7 +136,7 @@ class Pool:
             mark = self._topology.mark
             node = _NewNode(named(room, name), zones)
             self._topology.add_node(node.room)
-            if asked is None or not asked.refusal(node.room.labels):
+            if asked is None or not asked.refusal(node.room):
                 self._opened.append(node)
                 return node
             self._topology.undo(mark)
@@ -148,7 +148,7 @@ class Pool:
         room = next((each for each in self.candidate.rooms if each.zone in zones), room)
         mark = self._topology.mark
         self._topology.add_node(named(room, "one more node"))
-        why = asked.refusal(named(room, "one more node").labels) if asked is not None else ""
+        why = asked.refusal(named(room, "one more node")) if asked is not None else ""
         self._topology.undo(mark)
         return why or "there is no room on a new node"
 

@@ -212,5 +212,5 @@ def _refusal(group: PodGroup, node_bin: NodeBin, asked: Asked | None) -> str:
         misfit(group.example, node_bin.room, vouched=vouched, rules=group.rules)
         or taken_port(group.ports, node_bin.ports)
         or shortage(group.wants, node_bin.free)
-        or (asked.refusal(node_bin.room.labels) if asked is not None else "")
+        or (asked.refusal(node_bin.room) if asked is not None else "")
     )

@@ -12,7 +12,6 @@ from holdfast.autoscaler.scheduling.fit import (
     HostPort,
     Room,
     doubts,
-    has_claims,
     host_ports,
     is_vouched_for,
     misfit,
@@ -22,8 +21,10 @@ from holdfast.autoscaler.scheduling.fit import (
 from holdfast.autoscaler.scheduling.terms import NO_RULES, PodRules
 from holdfast.autoscaler.scheduling.topology import PodClass, Topology
 from holdfast.autoscaler.scheduling.topology.asked import Asked
+from holdfast.autoscaler.scheduling.volumes.needs import VolumeDoubt
 from holdfast.cloud.kubernetes import Pod
 from holdfast.cloud.requests import Amount, requests_of
+from holdfast.cloud.volumes import has_claims
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -33,7 +34,7 @@ class PodGroup:
     pods: tuple[Pod, ...]
     wants: Amount
     """Of one."""
-    doubts: tuple[Doubt, ...]
+    doubts: tuple[Doubt | VolumeDoubt, ...]
     ports: frozenset[HostPort]
     rules: PodRules = NO_RULES
     """What they ask of other pods."""
@@ -74,7 +75,7 @@ def _group(pods: tuple[Pod, ...], topology: Topology) -> PodGroup:
 
 
 def _key(pod: Pod) -> bytes:
-    """Names of volumes and claims differ within a set of replicas, and decide nothing here."""
+    """Names of volumes and claims differ within a set of replicas, and decide nothing by themselves."""
     spec = pod.spec
     return _encode(
         (
@@ -188,7 +189,7 @@ def _fill_one_by_one(
     while left and left != before:
         before = left
         for node_bin in suit:
-            while left and node_bin.fits(group, 1) and not asked.refusal(node_bin.room.labels):
+            while left and node_bin.fits(group, 1) and not asked.refusal(node_bin.room):
                 put(group, 1, node_bin, topology)
                 counts[node_bin.room.name] += 1
                 left -= 1

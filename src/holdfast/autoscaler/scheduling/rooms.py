@@ -37,6 +37,8 @@ from holdfast.cloud.requests import Amount, amount_of, requests_of
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
+EBS_ZONE = "topology.ebs.csi.aws.com/zone"
+"""How EBS' own driver calls the zone, on nodes and in what its volumes ask for."""
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 UNKNOWN_DISK = 1 << 60
 """The disk of a machine is not known before one has joined: no reason to refuse a pod."""
@@ -152,8 +154,9 @@ def _labels(pool: Pool, zone: str, settings: Settings, known: Sequence[Known]) -
     # Spot may give way to on-demand: a pod that demands on-demand is promised none by a pool of spot.
     if _all_say(known, CAPACITY_LABEL, lambda one: one.instance.market.value):
         labels[CAPACITY_LABEL] = pool.market
-    if zone and _all_say(known, ZONE, lambda one: one.instance.zone):
-        labels[ZONE] = zone
+    for label in (ZONE, EBS_ZONE):
+        if zone and _all_say(known, label, lambda one: one.instance.zone):
+            labels[label] = zone
     if settings.region and _all_say(known, REGION, lambda one: settings.region):
         labels[REGION] = settings.region
     # Which cloud controller runs decides what this label says: believed only once seen.

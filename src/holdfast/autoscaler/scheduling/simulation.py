@@ -31,6 +31,7 @@ from holdfast.cloud.kubernetes import (
     is_scale_down_disabled,
 )
 from holdfast.cloud.requests import Amount
+from holdfast.cloud.volumes import VolumeLists
 
 NAMED_MAX = 10
 """Pods of one kind that are named one by one."""
@@ -75,10 +76,11 @@ class Simulation:
         places: Sequence[Place],
         left_alone: frozenset[str] = frozenset(),
         namespaces: NamespaceLabels | None = None,
+        volumes: VolumeLists | None = None,
     ) -> None:
         """`nodes`: by instance id, those of the workers; `other_nodes`: what else offers room."""
         self._settings, self._workers, self._shapes, self._places = settings, workers, shapes, places
-        self._left_alone, self._namespaces = left_alone, namespaces
+        self._left_alone, self._namespaces, self._volumes = left_alone, namespaces, volumes
         self._nodes, self._other_nodes, self._all_budgets = nodes, other_nodes, budgets
         self._worker_of = {worker.instance_id: worker for worker in workers}
         self.unbound: list[Pod] = []
@@ -159,6 +161,7 @@ class Simulation:
             ((_place(node), self.pods_on(node.metadata.name)) for node in nodes),
             self.demand,
             self._namespaces,
+            self._volumes,
         )
 
     @cached_property

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from holdfast.autoscaler.scheduling.match import meets, selects_pod
+from holdfast.autoscaler.scheduling.volumes.needs import VolumeNeeds
 from holdfast.cloud.kubernetes import LabelSelector, Pod, PodAffinity, PodAffinityTerm, Requirement, Spread
 
 NamespaceLabels = Mapping[str, Mapping[str, str]]
@@ -50,6 +51,8 @@ class PodRules:
     spread: tuple[SpreadRule, ...] = ()
     unknown: bool = False
     """It chooses namespaces by their labels, and these could not be listed."""
+    volumes: VolumeNeeds | None = None
+    """What its volumes ask of the node.  None: it has none, or its claims are not known."""
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -26,6 +26,7 @@ from holdfast.cloud.kubernetes import (
     is_joining,
 )
 from holdfast.cloud.launches import Template
+from holdfast.cloud.volumes import VolumeLists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,8 @@ class Listings:
     pods: Sequence[Pod] = ()
     namespaces: Mapping[str, Mapping[str, str]] | None = None
     """Their labels by name.  None: no pod asks for them, or they could not be listed."""
+    volumes: VolumeLists | None = None
+    """None: no pod has a claim, or they could not be listed."""
     budgets: Sequence[Budget] = ()
     load: Load = NOTHING_KNOWN
     loads: Mapping[str, Load] = field(default_factory=dict)
@@ -126,6 +129,7 @@ def simulate(listings: Listings, joined: Joined) -> Simulation:
         places=joined.places,
         left_alone=left_alone(listings.cluster, listings.at_s),
         namespaces=listings.namespaces,
+        volumes=listings.volumes,
     )
 
 

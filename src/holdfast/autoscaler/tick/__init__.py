@@ -27,6 +27,7 @@ from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.snapshot.build import Listings, build
 from holdfast.autoscaler.snapshot.namespaces import look_at_namespaces
 from holdfast.autoscaler.snapshot.pools import look_at_pools
+from holdfast.autoscaler.snapshot.volumes import look_at_volumes
 from holdfast.autoscaler.tick.turn import Turn
 from holdfast.cloud import ALIVE, Instance, Market, Notice, Offering, Prices
 from holdfast.cloud.kubernetes import Budget, KubeNode, Pod, instance_id_of, is_joining, takes_pods
@@ -144,6 +145,7 @@ class Autoscaler:
             nodes=nodes,
             pods=pods,
             namespaces=look_at_namespaces(self.kubernetes, pods, troubles),
+            volumes=look_at_volumes(self.kubernetes, pods, troubles),
             budgets=budgets,
             load=self.metrics.load(serving, pods, settings.idle_down_s),
             loads=self._loads(instances, serving, pods),

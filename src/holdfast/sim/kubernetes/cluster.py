@@ -18,11 +18,13 @@ from holdfast.cloud.kubernetes import (
     Pod,
     Taint,
 )
+from holdfast.cloud.volumes import VolumeLists
 from holdfast.kernel import Conflict
 from holdfast.sim.ec2.machine import Machine
 from holdfast.sim.ec2.market import SHAPES
 from holdfast.sim.kubernetes.controllers import Controllers, covers
 from holdfast.sim.kubernetes.pods import Owned, SimNode
+from holdfast.sim.kubernetes.volumes import volume_lists
 from holdfast.sim.world import World
 
 SILENT_S: Final = 40.0
@@ -64,6 +66,9 @@ class SimKubernetes(Controllers):
 
     def budgets(self) -> Sequence[Budget]:
         return [self._budget(rule) for rule in self.rules]
+
+    def volumes(self) -> VolumeLists:
+        return volume_lists(self.everything.values(), self.volume_zones)
 
     def node(self, name: str) -> KubeNode | None:
         node = self.by_name.get(name)

@@ -16,6 +16,7 @@ from holdfast.cloud.kubernetes import (
     PodStatus,
 )
 from holdfast.sim.kubernetes.pods import (
+    CLAIM,
     RUNNING,
     STARTING,
     BudgetRule,
@@ -53,6 +54,8 @@ class Controllers:
         """Every pod, by UID."""
         self.waiting: dict[str, SimPod] = {}
         """Pods that no node has yet, by UID, in the order they came."""
+        self.volume_zones: dict[str, str] = {}
+        """Where the volume of each claim is, by the claim's name."""
         self._drawn = 0
         self._awake = False
 
@@ -158,8 +161,8 @@ class Controllers:
         nodes = [node for node in self.by_name.values() if node.ready and not node.cordoned]
         looked: dict[Workload, int] = {}
         for pod in tuple(self.waiting.values()):
-            n = looked.get(pod.workload, 0)
-            while n < len(nodes) and not nodes[n].takes(pod.workload):
+            n = 0 if pod.workload.claims else looked.get(pod.workload, 0)
+            while n < len(nodes) and not (nodes[n].takes(pod.workload) and self._reaches(pod, nodes[n])):
                 n += 1
             looked[pod.workload] = n
             if n < len(nodes):
@@ -168,8 +171,16 @@ class Controllers:
                 pod.status = _unschedulable(self.world.now, len(self.by_name), pod.workload)
                 pod.changed()
 
+    def _reaches(self, pod: SimPod, node: SimNode) -> bool:
+        """Whether the pod's volume can be had there."""
+        return (
+            not pod.workload.claims or self.volume_zones.get(CLAIM.format(pod.name), node.zone) == node.zone
+        )
+
     def _place(self, pod: SimPod, node: SimNode) -> None:
         self.waiting.pop(pod.uid, None)
+        if pod.workload.claims:
+            self.volume_zones.setdefault(CLAIM.format(pod.name), node.zone)
         pod.node, pod.status = node, STARTING
         node.put(pod)
         pod.changed()

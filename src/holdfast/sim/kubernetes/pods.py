@@ -45,6 +45,8 @@ STARTING: Final = PodStatus(
     phase="Pending",
     conditions=(Condition(type="PodScheduled", status="True"), Condition(type="Ready", status="False")),
 )
+CLAIM: Final = "data-{}"
+"""What a pod calls its claim."""
 UNSEEN: Final = PodStatus(phase="Pending")
 """The scheduler has not looked at it yet."""
 
@@ -88,6 +90,10 @@ class Workload:
     do_not_evict: bool = False
     unbound: bool = False
     """It has a claim that is never bound: no node takes it."""
+    in_doubt: bool = False
+    """And that claim is of a kind that is not considered."""
+    claims: bool = False
+    """Each pod has a claim of its own, bound to a volume in the zone where the pod first runs."""
     scheduler_says: str = ""
     """Why no node takes it, in the scheduler's words."""
     apart: bool = False
@@ -122,8 +128,7 @@ class Workload:
 
     def _volumes(self) -> tuple[Volume, ...]:
         scratch = (Volume(name="scratch", empty_dir=EmptyDir()),) if self.local_storage else ()
-        claim = (Volume(name="data", persistent_volume_claim={"claimName": "data"}),) if self.unbound else ()
-        return (*scratch, *claim)
+        return scratch
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,9 @@ class SimPod:
             else ()
         )
         spec = workload.spec
+        if workload.claims or workload.unbound:
+            claim = Volume(name="data", persistent_volume_claim={"claimName": CLAIM.format(self.name)})
+            spec = msgspec.structs.replace(spec, volumes=(*spec.volumes, claim))
         if self.node is not None:
             spec = msgspec.structs.replace(spec, node_name=self.node.name)
         return Pod(

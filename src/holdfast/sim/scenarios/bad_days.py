@@ -52,12 +52,16 @@ UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
 NEVER_RUN: Final = (
     Workload(name="claim", cpu_m=200, unbound=True, scheduler_says=UNBOUND),
     Workload(
-        name="disk", cpu_m=200, unbound=True, scheduler_says="node(s) had volume node affinity conflict"
+        name="disk",
+        cpu_m=200,
+        unbound=True,
+        in_doubt=True,
+        scheduler_says="node(s) did not have enough free storage",
     ),
     Workload(name="alone", cpu_m=100, apart=True, replicas=SETTINGS.max_workers + 2),
     Workload(name="training", cpu_m=1_800, replicas=6, node_selector=GPU, tolerates=frozenset({"size"})),
 )
-"""Claims that are never bound or tied to no zone of ours, more replicas apart than there may be nodes, and a
+"""Claims that are never bound or find no storage anywhere, more replicas apart than there may be nodes, and a
 queue for a small pool."""
 BROKEN: Final = (
     "InvalidAMIID.NotFound: the image of pool gpu is not there",

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.adapters.kubernetes import CALLS, Call, Denied, KubernetesApi
+from holdfast.adapters.kubernetes import CALLS, Call, Denied, KubernetesApi, volumes
 from holdfast.adapters.kubernetes.auth.access import Access
 from holdfast.adapters.kubernetes.auth.trust import authority
 from holdfast.adapters.kubernetes.calls import GET_NAMESPACE, REVIEW_ACCESS
@@ -89,6 +89,11 @@ def attempts(api: KubernetesApi, node: str) -> Mapping[Call, Callable[[], object
         Call("create", "pods/eviction"): lambda: api.evict(ABSENT),
         Call("create", "events"): lambda: api.announce(TOLD, 1_700_000_000.0),
         Call("list", "poddisruptionbudgets", "policy"): api.budgets,
+        Call("list", "persistentvolumeclaims"): lambda: volumes.claims(api.client),
+        Call("list", "persistentvolumes"): lambda: volumes.persistent_volumes(api.client),
+        Call("list", "storageclasses", "storage.k8s.io"): lambda: volumes.storage_classes(api.client),
+        Call("list", "csinodes", "storage.k8s.io"): lambda: volumes.csi_nodes(api.client),
+        Call("list", "csidrivers", "storage.k8s.io"): lambda: volumes.csi_drivers(api.client),
         Call("list", "nodes", "metrics.k8s.io"): lambda: ask_metrics(api),
     }
 

@@ -1,13 +1,14 @@
 """Which pods are where, for the rules that pods make about each other.
 
 Pod affinity, anti-affinity (of the pod, and of pods that run already) and topology spread, as the scheduler
-filters by them.  Everything is counted once and then kept up: a pod that is placed changes a few numbers.
+filters by them; and what their volumes leave to each other (`volumes`).  Everything is counted once and then
+kept up: a pod that is placed changes a few numbers.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from holdfast.autoscaler.scheduling.fit import HOSTNAME, Room, unselected
@@ -21,7 +22,11 @@ from holdfast.autoscaler.scheduling.terms import (
 )
 from holdfast.autoscaler.scheduling.topology.asked import Asked
 from holdfast.autoscaler.scheduling.topology.domains import DomainCounts, Labels, SpreadCounts
-from holdfast.cloud.kubernetes import FINISHED, Pod
+from holdfast.autoscaler.scheduling.volumes import VolumeCounts
+from holdfast.autoscaler.scheduling.volumes.needs import NO_NEEDS, VolumeNeeds
+from holdfast.autoscaler.scheduling.volumes.reader import VolumesReader
+from holdfast.cloud.kubernetes import FINISHED, POOL_LABEL, Pod
+from holdfast.cloud.volumes import VolumeLists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +40,10 @@ class PodClass:
     rules: PodRules
     is_tied: bool
     """It matters to some rule in which domain they are, of a topology that is not the node itself."""
+    needs: VolumeNeeds = NO_NEEDS
+    """What their volumes ask for."""
+    counted_as: "PodClass | None" = None
+    """The same pods without their volumes: rules between pods look no further."""
 
 
 class Counts(Protocol):
@@ -51,9 +60,11 @@ class Topology:
         nodes: Iterable[tuple[Room, Sequence[Pod]]] = (),
         to_place: Iterable[Pod] = (),
         namespaces: NamespaceLabels | None = None,
+        volumes: VolumeLists | None = None,
     ) -> None:
-        """`namespaces`: their labels by name; None: they could not be listed."""
+        """`namespaces`: their labels by name.  None: they could not be listed, as for `volumes`."""
         self._reader = RulesReader(namespaces)
+        self._volumes = VolumeCounts(volumes.csi_nodes if volumes is not None else ())
         self._rooms: dict[str, Room] = {}
         self._classes: dict[tuple[object, ...], PodClass] = {}
         self._on: dict[PodClass, Counter[str]] = {}
@@ -62,7 +73,9 @@ class Topology:
         self._spreads: dict[tuple[object, ...], SpreadCounts] = {}
         self._of_spread: dict[int, tuple[Pod, SpreadRule, frozenset[str]]] = {}
         self._standing: dict[Term, DomainCounts] = {}
+        self._with_volumes: dict[tuple[PodClass, VolumeNeeds], PodClass] = {}
         self._journal: list[tuple[str, PodClass | None, int]] = []
+        to_place = tuple(to_place)
         there = [(room, [pod for pod in pods if pod.status.phase not in FINISHED]) for room, pods in nodes]
         all_rules = {self._reader.rules_of(pod) for _, pods in there for pod in pods}
         all_rules |= {self._reader.rules_of(pod) for pod in to_place}
@@ -70,8 +83,13 @@ class Topology:
             {each.key for rules in all_rules for term in rules.terms for each in term.requirements or ()}
         )
         self._wide = {term for rules in all_rules for term in rules.terms if term.topology_key != HOSTNAME}
-        self.is_idle = not any(rules.terms for rules in all_rules)
-        """No pod asks anything of another."""
+        everything = [
+            pod for pods in (*(pods for _, pods in there), to_place) for pod in pods if pod.spec.volumes
+        ]
+        self._volumes_reader = VolumesReader(volumes, everything)
+        has_volumes = any(self._volumes_reader.needs_of(pod) not in (None, NO_NEEDS) for pod in everything)
+        self.is_idle = not has_volumes and not any(rules.terms for rules in all_rules)
+        """No pod asks anything of another, and none has a claim that is known."""
         if not self.is_idle:
             for pod in to_place:
                 self.class_of(pod)
@@ -82,9 +100,21 @@ class Topology:
         self._journal.clear()
 
     def rules_of(self, pod: Pod) -> PodRules:
-        return self._reader.rules_of(pod)
+        rules, needs = self._reader.rules_of(pod), self._volumes_reader.needs_of(pod)
+        return rules if needs is NO_NEEDS else replace(rules, volumes=needs)
 
     def class_of(self, pod: Pod) -> PodClass:
+        counted_as = self._counted_as(pod)
+        needs = (self._volumes_reader.needs_of(pod) or NO_NEEDS) if pod.spec.volumes else NO_NEEDS
+        if needs is NO_NEEDS:
+            return counted_as
+        if (counted_as, needs) not in self._with_volumes:
+            is_tied = counted_as.is_tied or needs.is_chosen
+            made = replace(counted_as, is_tied=is_tied, needs=needs, counted_as=counted_as)
+            self._with_volumes[counted_as, needs] = made
+        return self._with_volumes[counted_as, needs]
+
+    def _counted_as(self, pod: Pod) -> PodClass:
         own, leaving = pod.metadata.labels, pod.metadata.deletion_timestamp is not None
         labels = tuple((key, own[key]) for key in self._label_keys if key in own)
         rules = self._reader.rules_of(pod)
@@ -122,7 +152,7 @@ class Topology:
         keeping_off = tuple(
             counts for term, counts in self._standing.items() if term.selects(namespace, labels)
         )
-        if not rules.terms and not keeping_off:
+        if not rules.terms and not keeping_off and not of_pod.needs.is_counted:
             return None
         return Asked(
             keeping_off=keeping_off,
@@ -133,6 +163,8 @@ class Topology:
                 (rule, self._spread(pod, rule, rules), rule.term.selects(namespace, labels))
                 for rule in rules.spread
             ),
+            volumes=self._volumes,
+            needs=of_pod.needs,
         )
 
     def _counts(self, terms: tuple[Term, ...]) -> tuple[DomainCounts, ...]:
@@ -191,6 +223,7 @@ class Topology:
         if self.is_idle:
             return
         self._rooms[room.name] = room
+        self._volumes.add_node(room.name, room.labels.get(POOL_LABEL, ""))
         for spread in self._spreads.values():
             self._enter(spread, room)
         self._journal.append((room.name, None, 1))
@@ -199,10 +232,12 @@ class Topology:
 
     def put(self, node: str, pods: PodClass, count: int) -> None:
         """So many pods more on this node; fewer, if the number is negative."""
-        self._on[pods][node] += count
-        labels = self._rooms[node].labels
-        for counts in self._feeds[pods]:
+        counted_as, labels = pods.counted_as or pods, self._rooms[node].labels
+        self._on[counted_as][node] += count
+        for counts in self._feeds[counted_as]:
             counts.add(node, labels, count)
+        if pods.needs is not NO_NEEDS:
+            self._volumes.put(node, labels, pods.needs, count)
         self._journal.append((node, pods, count))
 
     def is_tied(self, pod: Pod) -> bool:

@@ -1,9 +1,12 @@
-"""Whether the pods around a node let a pod go there."""
+"""Whether the pods around a node let a pod go there, and the volumes of both."""
 
 from dataclasses import dataclass
 
+from holdfast.autoscaler.scheduling.fit import Room
 from holdfast.autoscaler.scheduling.terms import SpreadRule
 from holdfast.autoscaler.scheduling.topology.domains import DomainCounts, Labels, SpreadCounts
+from holdfast.autoscaler.scheduling.volumes import VolumeCounts
+from holdfast.autoscaler.scheduling.volumes.needs import NO_NEEDS, VolumeNeeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +21,24 @@ class Asked:
     """It matches its own affinity: the first of its kind may go anywhere."""
     spread: tuple[tuple[SpreadRule, SpreadCounts, bool], ...]
     """With whether the pod itself counts."""
+    volumes: VolumeCounts
+    needs: VolumeNeeds = NO_NEEDS
 
-    def refusal(self, labels: Labels) -> str:
-        """Why a node with these labels would not do; empty if it would.  The kind stands before the colon."""
+    def refusal(self, room: Room) -> str:
+        """Why this node would not do; empty if it would.  The kind stands before the colon."""
+        labels = room.labels
         for counts in self.apart:
             if counts.at(labels):
                 return f"pod anti-affinity: a pod that it stays apart from is in its {counts.topology_key}"
         for counts in self.keeping_off:
             if counts.at(labels):
                 return f"a pod there keeps it off by anti-affinity: {counts.topology_key}"
-        return self._away(labels) or self._skewed(labels)
+        return self._away(labels) or self._skewed(labels) or self._unattachable(room)
+
+    def _unattachable(self, room: Room) -> str:
+        if self.needs is NO_NEEDS:
+            return ""
+        return self.volumes.refusal(room.name, room.labels, self.needs, is_new=room.new)
 
     def _away(self, labels: Labels) -> str:
         found = [counts.at(labels) for counts in self.together]
