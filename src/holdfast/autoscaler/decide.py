@@ -22,7 +22,7 @@ from holdfast.autoscaler.scale_down.idle import idle_for_long, idle_pools, idle_
 from holdfast.autoscaler.scale_up.pool_failures import is_sound
 from holdfast.autoscaler.scale_up.spread import spread
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.snapshot import Need, Snapshot
+from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
 from holdfast.cloud.text import lasting
 from holdfast.kernel import Event, Write
 
@@ -73,8 +73,7 @@ def decide(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
 
 def below_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Need, ...]:
     """What is missing to the least number of workers, by pool.  Beyond the pools' own floors any will do."""
-    # With many at once it is the list of nodes that is wrong, and none has left the floor.
-    absent = () if snapshot.doubts else without_node(cluster, snapshot)
+    absent = _left_the_floor(cluster, snapshot, settings)
     lost = Counter(worker.instance.pool for worker in absent)
     needs = [
         Need(pool.name, pool.min_workers - there, "below the pool's floor", purpose=Purpose.REPAIR)
@@ -90,6 +89,20 @@ def below_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s:
             for pool, count in spread(missing, cluster, snapshot, settings, now_s, beside).items()
         ]
     return tuple(needs)
+
+
+def _left_the_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings) -> tuple[Worker, ...]:
+    """Machines that live without a node.
+
+    With many at once the list of nodes may be wrong, and all of them may serve.  To launch harms none, so the
+    floor is made good as far as the maximum leaves room beside them; but not where no node of ours is listed,
+    because the new ones would not be either.
+    """
+    absent = without_node(cluster, snapshot)
+    if not snapshot.doubts:
+        return absent
+    room = max(0, settings.max_workers - size(cluster, snapshot))
+    return absent[:room] if any(worker.node_name for worker in snapshot.workers) else ()
 
 
 def _for_pods(

@@ -30,7 +30,7 @@ from holdfast.autoscaler.ports import (
     Uncordon,
 )
 from holdfast.autoscaler.scale_down import drain
-from holdfast.autoscaler.scale_down.action import lift_protection
+from holdfast.autoscaler.scale_down.action import why_not_ended
 from holdfast.autoscaler.scheduling.budgets import Budgets
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
@@ -48,7 +48,7 @@ from holdfast.cloud.kubernetes import (
     instance_id_of,
     is_scale_down_disabled,
 )
-from holdfast.cloud.launches import Refusal, Refused, Termination
+from holdfast.cloud.launches import NOT_ENDED, Refusal, Refused, Termination
 from holdfast.kernel import Busy, Clock, Conflict, Event, Happened, HoldfastError, Invalid, Outcome, Unknown
 
 EVICT_WITHIN_S: Final = 15.0
@@ -140,9 +140,8 @@ class Executor:
         """Of machines that the cloud refuses to end, with what would let it."""
         answer = ended.answer if isinstance(ended, Happened) else None
         for instance_id, said in answer.items() if isinstance(answer, dict) else ():
-            if said is Termination.PROTECTED:
-                fix = lift_protection(instance_id)
-                self.problems.append(f"{instance_id} is protected from termination, and stays: {fix}")
+            if said in NOT_ENDED:
+                self.problems.append(f"EC2 refuses to end {instance_id}: {why_not_ended(instance_id, said)}")
 
     def _console(self, effect: Terminate) -> str | None:
         """Before it is gone.  That it cannot be read keeps no machine alive."""
@@ -354,7 +353,7 @@ def _ended(outcome: Outcome | None, instance_id: str, console: str | None) -> Ou
     if not isinstance(outcome, Happened):
         return outcome or Busy("nothing was asked")
     said = outcome.answer.get(instance_id) if isinstance(outcome.answer, dict) else None
-    if said is Termination.PROTECTED:
+    if said in NOT_ENDED:
         return Happened(said)
     accepted = said is Termination.ACCEPTED
     return Happened(console) if accepted else Busy(f"the cloud does not know {instance_id} now")

@@ -13,6 +13,7 @@ from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.sweep.joined import open_workers
+from holdfast.cloud import NoticeKind
 from holdfast.kernel import FREE, Event, Write
 
 ACCEPT = "holdfast autoscaler accept-cluster"
@@ -77,7 +78,8 @@ def restored(cluster: Cluster, stored: int, last: int, now_s: float) -> Write[Cl
     """The record is older than its log: go on behind the log, with what is older than now unknown.
 
     Which machines have joined since is not known, nor who holds the lock.  An action that was open then has
-    long gone on, and its next request would bear the token of another: it is given up.
+    long gone on, and its next request would bear the token of another: it is given up.  What was not seen
+    then may have been seen since: absence and silence are noted anew, and count from now.
     """
     action = cluster.scale_up or cluster.scale_down
     why = (
@@ -93,7 +95,11 @@ def restored(cluster: Cluster, stored: int, last: int, now_s: float) -> Write[Cl
         interrupted=tuple(
             replace(row, replacement="") if action and row.replacement == action.action_id else row
             for row in cluster.interrupted
+            if row.kind is not NoticeKind.NOT_READY
         ),
+        nodeless=(),
+        missing=(),
+        not_ready=(),
         joined_since_s=int(now_s),
         lock=FREE,
     )

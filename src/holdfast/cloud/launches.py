@@ -70,6 +70,12 @@ class Termination(StrEnum):
     """A listing may lag behind: it is asked again."""
     PROTECTED = "protected"
     """Termination protection: an operator must lift it."""
+    DENIED = "denied"
+    """The role may end others, and not this one: its tags were changed, or a grant is missing."""
+
+
+NOT_ENDED: Final = frozenset({Termination.PROTECTED, Termination.DENIED})
+"""It runs on until an operator does something."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler import interruption, record, sweep, workflow
+from holdfast.autoscaler import identity, interruption, record, sweep, workflow
 from holdfast.autoscaler.ports import DeleteNode, Terminate
 from holdfast.autoscaler.record import (
+    READY,
     Cluster,
     Condemned,
     Interrupted,
     Launch,
     LaunchStatus,
     Missing,
+    NotReady,
     ScaleUp,
     Tombstone,
 )
@@ -23,7 +25,7 @@ from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import build as shipped
 from holdfast.cloud import Instance, Market, NoticeKind, State, machines
 from holdfast.cloud.kubernetes import KubeNode
-from holdfast.cloud.launches import Termination
+from holdfast.cloud.launches import NOT_ENDED, Termination
 from holdfast.kernel import Do, Happened, Write
 from tests.autoscaler.unit.snapshots import snapshot, worker
 from tests.proof import prove
@@ -176,6 +178,21 @@ def a_loss_is_made_good_once(module: Any) -> None:
     assert module.needed(cluster, crowded, cluster.interrupted, roomy) == ([gone], [])
 
 
+def what_was_missing_yesterday_counts_from_now(module: Any) -> None:
+    """The table is restored to a time at which a node was missing, and one was not ready; both came back.
+    Today they are missing and silent again, for a moment."""
+    yesterday = replace(
+        JOINED,
+        nodeless=(Missing("i-0", LONG_AGO_S),),
+        missing=(Missing("i-1", LONG_AGO_S),),
+        not_ready=(NotReady("i-2", LONG_AGO_S),),
+        interrupted=(Interrupted("i-3", NoticeKind.NOT_READY, LONG_AGO_S, LONG_AGO_S, READY),),
+    )
+    today = module.restored(yesterday, 7, 70, NOW_S).value
+    silent = [node(f"n-{n}", zone="abc"[n % 3], ready=n > 3) for n in range(30)]
+    assert a_day([MACHINES[0], *MACHINES[2:]], silent[1:], today, minutes=3) == []
+
+
 def two_actions_have_two_ids(module: Any) -> None:
     """A tick ends one action and begins the next within a second, on one look."""
     first = module.Cluster().next_action_id("req-1", NOW_S)
@@ -183,7 +200,12 @@ def two_actions_have_two_ids(module: Any) -> None:
 
 
 def a_protected_machine_is_asked_for_ever_more_rarely(module: Any) -> None:
-    """Termination protection: EC2 refuses each time."""
+    """Termination protection, or tags that were changed so that the role may not: EC2 refuses each time."""
+    for said in NOT_ENDED:
+        _asked_ever_more_rarely(module, said)
+
+
+def _asked_ever_more_rarely(module: Any, said: Termination) -> None:
     cluster, asked_s = Cluster(condemned=(Condemned("i-1", "1-a", "scale-down", int(NOW_S)),)), list[float]()
     seen = snapshot(worker("i-1", cordoned=True), worker("i-2"), worker("i-3"))
     for second in range(0, 3_600, 5):
@@ -191,7 +213,7 @@ def a_protected_machine_is_asked_for_ever_more_rarely(module: Any) -> None:
         due = [each for each in sweep.effects(cluster, seen, SETTINGS, now_s) if isinstance(each, Terminate)]
         for each in due:
             asked_s.append(now_s)
-            noted = module.settle(cluster, each, Happened(Termination.PROTECTED), SETTINGS, now_s)
+            noted = module.settle(cluster, each, Happened(said), SETTINGS, now_s)
             cluster = noted.value if noted is not None else cluster
     assert 3 <= len(asked_s) <= 10, f"{len(asked_s)} calls an hour"
     assert cluster.condemned[0].refused == len(asked_s)
@@ -205,6 +227,7 @@ CLAIMS = {
     a_forged_tag_ends_nothing: machines,
     a_machine_lives_while_a_node_bears_its_name: shipped,
     two_actions_have_two_ids: record,
+    what_was_missing_yesterday_counts_from_now: identity,
     a_loss_is_made_good_once: interruption,
     no_machine_ends_for_missing_nodes: shipped,
     what_never_joined_waits_while_lists_are_wrong: shipped,
@@ -241,6 +264,21 @@ VARIANTS = {
         "holdfast.autoscaler.record",
         {'            return f"{first}.2"\n': "            return first\n"},
         two_actions_have_two_ids,
+    ),
+    "S-A9: a restored record ends what was missing yesterday": (
+        "holdfast.autoscaler.identity",
+        {"        nodeless=(),\n": ""},
+        what_was_missing_yesterday_counts_from_now,
+    ),
+    "S-A9: a restored record deletes a node whose machine was missing yesterday": (
+        "holdfast.autoscaler.identity",
+        {"        missing=(),\n": ""},
+        what_was_missing_yesterday_counts_from_now,
+    ),
+    "S-A9: a restored record ends what was not ready yesterday": (
+        "holdfast.autoscaler.identity",
+        {"            if row.kind is not NoticeKind.NOT_READY\n": ""},
+        what_was_missing_yesterday_counts_from_now,
     ),
     "bad day: a loss is made good again when its notice comes late": (
         "holdfast.autoscaler.interruption",

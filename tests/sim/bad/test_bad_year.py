@@ -39,6 +39,7 @@ EVERY = {
     "tags_rewritten",
     "tags_forged",
     "node_deleted",
+    "nodes_deleted",
     "table_restored",
 }
 

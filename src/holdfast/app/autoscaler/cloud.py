@@ -8,6 +8,7 @@ from holdfast.adapters.aws.ec2.catalog import Catalog
 from holdfast.adapters.aws.ec2.launch import LaunchRequest, run, run_request
 from holdfast.adapters.aws.ec2.tags import TagScheme
 from holdfast.adapters.aws.ec2.templates import Templates, TemplateSpec
+from holdfast.adapters.aws.errors import Denied
 from holdfast.adapters.clock import SystemClock
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
@@ -124,7 +125,10 @@ class Ec2Cloud:
         return answer
 
     def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, Termination]:
-        return terminate.terminate(self._client, instance_ids)
+        try:
+            return terminate.terminate(self._client, instance_ids)
+        except Denied:
+            return dict.fromkeys(instance_ids, Termination.DENIED)
 
     def templates(self, pools: Sequence[Pool]) -> Mapping[str, Template]:
         found = {pool.name: self._templates.find(self._spec(pool)) for pool in pools}

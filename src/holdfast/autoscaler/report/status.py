@@ -157,7 +157,8 @@ def _troubles(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
 
 def _problems(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
     protected = (
-        f"{i} is protected from termination, and stays: {lift_protection(i)}" for i in refused_to_end(cluster)
+        f"EC2 refuses to end {i}: {lift_protection(i)}, or grant ec2:TerminateInstances on it"
+        for i in refused_to_end(cluster)
     )
     return (*protected, *snapshot.problems)
 

@@ -126,8 +126,8 @@ def settle(
     match effect:
         case Drain(instance_id, action_id) if action and action.action_id == action_id:
             return _drained(cluster, action, instance_id, outcome.answer, settings, now_s)
-        case Terminate(instance_id) if outcome.answer is Termination.PROTECTED:
-            return _protected(cluster, instance_id, settings, now_s)
+        case Terminate(instance_id) if isinstance(said := outcome.answer, Termination):
+            return _not_ended(cluster, instance_id, said, settings, now_s)
         case Terminate(instance_id) if cluster.is_condemned(instance_id):
             console = outcome.answer if isinstance(outcome.answer, str) else ""
             return _terminated(cluster, instance_id, console, now_s)
@@ -249,7 +249,9 @@ def _drained(
     return Write(drained, (Event(AutoscalerEvent.DRAINED, now_s, about=instance_id),))
 
 
-def _protected(cluster: Cluster, instance_id: str, settings: Settings, now_s: float) -> Write[Cluster] | None:
+def _not_ended(
+    cluster: Cluster, instance_id: str, said: Termination, settings: Settings, now_s: float
+) -> Write[Cluster] | None:
     """The cloud refuses to end it: ask again later, each time later than the time before."""
     if not cluster.is_condemned(instance_id):
         return None
@@ -260,19 +262,24 @@ def _protected(cluster: Cluster, instance_id: str, settings: Settings, now_s: fl
             wait_s = min(settings.back_off_max_s, settings.back_off_first_s * 2 ** min(refused - 1, 20))
             one = replace(one, refused=refused, retry_s=int(now_s) + wait_s)
         rows.append(one)
-    why = f"termination protection: {lift_protection(instance_id)}"
     event = Event(
         AutoscalerEvent.TERMINATION_REFUSED,
         now_s,
         about=instance_id,
-        reason=why,
+        reason=why_not_ended(instance_id, said),
         numbers={"refused": refused},
     )
     return Write(replace(cluster, condemned=tuple(rows)), (event,))
 
 
+def why_not_ended(instance_id: str, said: Termination) -> str:
+    """What EC2 refuses it for, and what lets it be ended again."""
+    if said is Termination.DENIED:
+        return f"the role may not: give {instance_id} its tags back, or grant ec2:TerminateInstances on it"
+    return f"termination protection: {lift_protection(instance_id)}"
+
+
 def lift_protection(instance_id: str) -> str:
-    """What lets EC2 end it again."""
     return f"aws ec2 modify-instance-attribute --instance-id {instance_id} --no-disable-api-termination"
 
 

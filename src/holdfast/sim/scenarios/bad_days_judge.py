@@ -9,6 +9,7 @@ from typing import Final
 from holdfast.autoscaler.reasons import Reason, TickOutcome
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Pool, Settings
+from holdfast.autoscaler.snapshot.brake import MANY
 from holdfast.cloud import Market, Offering
 from holdfast.sim.ec2.cloud import SimCloud
 from holdfast.sim.kubernetes.cluster import SimKubernetes
@@ -55,7 +56,7 @@ class BadDaysJudge(Judge):
     def wrong(self) -> Iterable[tuple[str, float]]:
         yield from super().wrong()
         serving = [node for node in self.cluster.by_name.values() if self._is_worker(node)]
-        if len(serving) < self.settings.min_workers and self._can_be_had():
+        if len(serving) < self.settings.min_workers and self._can_be_had() and self._has_room():
             bound_s = FLOOR_S + self._ticks() * self._tick_s
             yield (
                 "L-A4: below the floor, and capacity can be had",
@@ -103,6 +104,12 @@ class BadDaysJudge(Judge):
             for market in Market
             for offering in (Offering(zone, market, kind),)
         )
+
+    def _has_room(self) -> bool:
+        """Whether the maximum leaves room beside machines whose nodes were deleted, many at once."""
+        named = {node.machine.instance_id for node in self.cluster.by_name.values() if node.machine}
+        nodeless = [m for m in self.cloud.alive() if m.instance_id not in named]
+        return len(nodeless) < MANY or len(self.cloud.alive()) < self.settings.max_workers
 
     def _untrue(self) -> Iterable[tuple[str, float]]:
         record = self.record()

@@ -1,8 +1,8 @@
 """Lies of the listings, told for hours at a time: what is seen is not what there is.
 
 Another cluster answers, or the API answers with empty lists; nodes or machines are missing from a listing;
-tags are rewritten, or forged on machines of others; nodes are deleted by hand; the state table is restored
-from hours ago.
+tags are rewritten, or forged on machines of others; a node is deleted by hand, or half of them are; the state
+table is restored from hours ago.
 """
 
 from collections import Counter, deque
@@ -13,6 +13,7 @@ from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.record import Cluster
 from holdfast.sim.ec2.machine import Machine
 from holdfast.sim.gated import LAG_MAX_S
+from holdfast.sim.kubernetes.pods import SimNode
 from holdfast.sim.memory import MemoryItems
 from holdfast.sim.scenarios.scaling_judge import Judge
 from holdfast.sim.scenarios.untrue import SeenCloud, SeenCluster, Untrue
@@ -56,6 +57,7 @@ class Lying:
             self.tags_rewritten,
             self.tags_forged,
             self.node_deleted,
+            self.nodes_deleted,
             self.table_restored,
         )
 
@@ -128,12 +130,33 @@ class Lying:
 
     def node_deleted(self) -> None:
         """By hand, and its kubelet does not register again.  One at a time: more are for a person to mend."""
-        named = {node.machine.instance_id for node in self.cluster.by_name.values() if node.machine}
-        nodes = [node for node in self.cluster.by_name.values() if node.machine and node.machine.action_id]
-        if nodes and all(machine.instance_id in named for machine in self.cloud.alive()):
-            node = self.world.random.choice(nodes)
-            self.judge.by_hand.discard(node.name)
-            self.cluster.remove_node(node)
+        named = {node.machine.instance_id for node in self._nodes_of_ours() if node.machine}
+        nodes = self._nodes_of_ours()
+        if nodes and all(m.instance_id in named for m in self.cloud.alive() if m.action_id):
+            self._delete(self.world.random.choice(nodes))
+
+    def nodes_deleted(self) -> Undo:
+        """Half of them at once, by hand; when the lie ends, a person has their kubelets started anew."""
+        nodes = self._nodes_of_ours()
+        gone = self.world.random.sample(nodes, len(nodes) // 2)
+        for node in gone:
+            self._delete(node)
+        machines = [node.machine for node in gone if node.machine]
+
+        def undo() -> None:
+            named = {node.machine.instance_id for node in self._nodes_of_ours() if node.machine}
+            for machine in machines:
+                if machine.instance_id not in named:
+                    self.cluster.join(machine)
+
+        return undo
+
+    def _nodes_of_ours(self) -> list[SimNode]:
+        return [node for node in self.cluster.by_name.values() if node.machine and node.machine.action_id]
+
+    def _delete(self, node: SimNode) -> None:
+        self.judge.by_hand.discard(node.name)
+        self.cluster.remove_node(node)
 
     def _back_up(self) -> None:
         if SUBJECT in self._items.items:

@@ -31,7 +31,7 @@ def illegal(
     if before == after:
         commit.accuse("it changes nothing")
     judges: tuple[ModuleType, ...] = (scale_up, scale_down, leaving, memory, known, timestamps)
-    if commit.tells("recordRestored"):
+    if commit.restores:
         judges = (memory, known)  # what was open is given up: it went on in the log that is ahead
     for each in judges:
         each.judge(commit)

@@ -38,6 +38,11 @@ class Commit:
             self._explained.add((kind, about))
         return times
 
+    @property
+    def restores(self) -> bool:
+        """The record goes on behind its log: what was open is given up, what was seen counts from now."""
+        return bool(self.tells("recordRestored"))
+
     def expect(self, what: str, about: str, *kinds: str) -> None:
         """One of these must be told about it."""
         if not sum([self.tells(kind, about) for kind in kinds]):

@@ -23,7 +23,7 @@ def judge(commit: Commit) -> None:
         _since(commit)
     if before.joined != after.joined:
         _joined(commit)
-    if before.nodeless != after.nodeless:
+    if before.nodeless != after.nodeless and not commit.restores:
         _nodeless(commit)
     if before.swept != after.swept:
         _swept(commit)

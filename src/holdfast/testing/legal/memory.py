@@ -24,11 +24,11 @@ def judge(commit: Commit) -> None:
         _unavailable(commit)
     if before.spent != after.spent:
         _spent(commit)
-    if before.not_ready != after.not_ready:
+    if before.not_ready != after.not_ready and not commit.restores:
         _not_ready(commit)
     if before.unhelped != after.unhelped:
         _unhelped(commit)
-    if before.missing != after.missing:
+    if before.missing != after.missing and not commit.restores:
         _missing(commit)
     if before.strays != after.strays:
         _strays(commit)

@@ -53,7 +53,7 @@ def test_an_open_node_that_reports_has_joined_though_its_machine_is_not_listed()
     assert write.value.joined == ("i-9",)
 
 
-def test_what_is_late_does_not_count_for_the_floor_unless_the_list_of_nodes_is_in_doubt() -> None:
+def test_what_is_late_does_not_count_for_the_floor_unless_no_node_of_ours_is_listed() -> None:
     one = (TWO[0], booting("i-9", late=True))
     trouble = ("many are not ready",)
 
@@ -61,7 +61,11 @@ def test_what_is_late_does_not_count_for_the_floor_unless_the_list_of_nodes_is_i
         return sum(need.count for need in decide.below_floor(Cluster(), seen, SETTINGS, NOW_S))
 
     assert missing(snapshot(*one, troubles=trouble)) == 1
-    assert missing(snapshot(*one, troubles=trouble, doubts=trouble)) == 0
+    assert missing(snapshot(*one, troubles=trouble, doubts=trouble)) == 1
+    full = [booting(f"i-{n}", late=True) for n in range(SETTINGS.max_workers - 1)]
+    assert missing(snapshot(TWO[0], *full, troubles=trouble, doubts=trouble)) == 0, "they may serve after all"
+    none = (booting("i-8", late=True), one[1])
+    assert missing(snapshot(*none, troubles=trouble, doubts=trouble)) == 0, "a new one would not be listed"
     assert missing(snapshot(TWO[0], booting("i-9", late=True, has_pods=True))) == 0
 
 

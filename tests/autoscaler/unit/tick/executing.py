@@ -86,7 +86,7 @@ class Cloud:
     def terminate(self, instance_ids: Sequence[str]) -> Mapping[str, Termination]:
         if "i-lost" in instance_ids:
             raise Unknown("the answer was lost")
-        special = {"i-new": Termination.NOT_KNOWN, "i-protected": Termination.PROTECTED}
+        special = {"i-new": Termination.NOT_KNOWN, "i-retagged": Termination.DENIED}
         return {instance_id: special.get(instance_id, Termination.ACCEPTED) for instance_id in instance_ids}
 
 

@@ -29,6 +29,7 @@ from holdfast.cloud.kubernetes import (
     Pod,
     cordon_owners,
 )
+from holdfast.cloud.launches import Termination
 from holdfast.kernel import Busy, Happened, Unknown
 from tests.autoscaler.unit.tick.executing import NOW_S, Clock, Cluster, do, drained, executor_of
 from tests.workloads import budget, daemon, node, pod
@@ -286,6 +287,16 @@ def test_terminations_are_one_request_and_each_has_its_own_outcome() -> None:
 
     assert outcomes[0] == outcomes[1] == Happened(None)
     assert isinstance(outcomes[2], Busy), "what the cloud does not know yet is not gone"
+
+
+def test_a_machine_that_the_role_may_not_end_is_told_with_the_fix() -> None:
+    executor = executor_of(Cluster(None))
+
+    outcomes = executor.perform([Terminate("i-1"), Terminate("i-retagged")])
+
+    assert outcomes == [Happened(None), Happened(Termination.DENIED)]
+    (told,) = executor.problems
+    assert told.startswith("EC2 refuses to end i-retagged: the role may not: give i-retagged its tags back")
 
 
 def test_a_lost_answer_to_a_termination_is_unknown_for_all_of_them() -> None:

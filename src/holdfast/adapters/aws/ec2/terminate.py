@@ -33,6 +33,7 @@ def terminate(client: "EC2Client", instance_ids: Sequence[str]) -> dict[str, Ter
         except Denied as error:
             if len(some) == 1:
                 denied.append(error)
+                said[some[0]] = Termination.DENIED
             waiting += _halves(some)
         except Rejected as error:
             if error.code not in (*UNKNOWN_ID, PROTECTED):
@@ -42,7 +43,7 @@ def terminate(client: "EC2Client", instance_ids: Sequence[str]) -> dict[str, Ter
                 said |= dict.fromkeys(named or (some if len(some) == 1 else ()), Termination.PROTECTED)
             rest = [each for each in some if each not in named]
             waiting += [part for part in ([rest] if named else _halves(some)) if part]
-    if denied and Termination.ACCEPTED not in said.values():
+    if denied and set(said.values()) == {Termination.DENIED}:
         raise denied[0]
     return said
 
