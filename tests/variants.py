@@ -81,8 +81,10 @@ def autoscaler_without(changes: Mapping[str, Mapping[str, str]]) -> Any:
     return whole
 
 
-def autoscaler_shell_without(changes: Mapping[str, str]) -> Any:
-    """`Autoscaler`, with snippets replaced in its tick or in the turns of it."""
+def autoscaler_shell_without(
+    changes: Mapping[str, str], *, also: Mapping[str, ModuleType] | None = None
+) -> Any:
+    """`Autoscaler`, with snippets replaced in its tick or in the turns of it; `also`: see `broken`."""
     turn = "holdfast.autoscaler.tick.turn"
     spec = find_spec(turn)
     assert spec is not None
@@ -90,7 +92,7 @@ def autoscaler_shell_without(changes: Mapping[str, str]) -> Any:
     source = Path(spec.origin).read_text()
     of_turn = {guard: without for guard, without in changes.items() if guard in source}
     others = {guard: without for guard, without in changes.items() if guard not in of_turn}
-    built: dict[str, ModuleType] = {turn: broken(turn, of_turn)}
+    built = {**(also or {}), turn: broken(turn, of_turn, also=also)}
     return broken("holdfast.autoscaler.tick", others, also=built).Autoscaler
 
 

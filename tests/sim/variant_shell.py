@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.variants import AUTOSCALER, autoscaler_without, broken
+from tests.variants import AUTOSCALER, autoscaler_shell_without, autoscaler_without, broken
 
 PACKAGE = "holdfast.autoscaler"
 DEEPER = ("decide", "idle", "launch_plan", "spread")
@@ -18,7 +18,7 @@ def shell_without(part: str, changes: Mapping[str, str]) -> Any:
     `workflow` imports its parts as names of their package, so the variant takes the name's place.
     """
     if part == "tick":
-        return broken(f"{PACKAGE}.tick", changes).Autoscaler
+        return autoscaler_shell_without(changes)
     if part in DEEPER:
         used = {f"{PACKAGE}.workflow": autoscaler_without({part: changes})}
     elif part in LOOKING:
@@ -30,4 +30,4 @@ def shell_without(part: str, changes: Mapping[str, str]) -> Any:
         assert hasattr(whole, part), f"the workflow does not use {part}"
         setattr(whole, part, broken(f"{PACKAGE}.{AUTOSCALER[part]}", changes))
         used = {f"{PACKAGE}.workflow": whole}
-    return broken(f"{PACKAGE}.tick", {}, also=used).Autoscaler
+    return autoscaler_shell_without({}, also=used)
