@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Self
 
 from holdfast.app.leases import open_store, worker_ports
-from holdfast.kernel import Busy, HoldfastError, Unknown
+from holdfast.kernel import Busy, HoldfastError, Invalid, Unknown
 from holdfast.leases.cap import Cap
 from holdfast.leases.settings import Settings
 from holdfast.leases.worker.live import LiveWorker, Superseded
@@ -41,6 +41,8 @@ class LiveCap:
         settings: Settings | None = None,
     ) -> None:
         """`on_change` is called with each new cap, `on_pulse` after each pulse, both from the thread.
+
+        What they raise is logged, and beats go on.
 
         Raises InvalidSettings, or Invalid for a worker id that cannot be a row's, and where
         ENABLE_DYNAMIC_MAX_LEASES says no.
@@ -124,6 +126,10 @@ class LiveCap:
                     LOG.warning("%s", error)
                 self.error = error
                 wait_s *= IN_VAIN
+            except Exception as error:
+                # A thread that ends would leave a worker that works on, and is dead to the others.
+                LOG.exception("a pulse failed, and the next one follows")
+                self.error = Invalid(f"a defect, here or in on_change: {error!r}")
 
     def _pulse(self) -> None:
         self.worker.pulse()
