@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.app.leases import worker_ports
 from holdfast.leases.settings import Settings
 from holdfast.stream import live as module
 from holdfast.stream.live import LiveCap
@@ -28,10 +29,10 @@ class Shards:
 @pytest.fixture
 def shards(monkeypatch: pytest.MonkeyPatch) -> Shards:
     """In the place of Kinesis and of the lease table."""
-    found, ports = Shards(), module.worker_ports
+    found = Shards()
 
     def counted(*given: Any) -> Any:
-        return replace(ports(*given), shards=found, leases=found)
+        return replace(worker_ports(*given), shards=found, leases=found)
 
     monkeypatch.setattr(module, "worker_ports", counted)
     return found
