@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.autoscaler import settings
-from holdfast.autoscaler.settings import DrainRules, Pool
+from holdfast.autoscaler.settings import Disruption, DrainRules, Pool
 from holdfast.failover import settings as failover
 from holdfast.leases import settings as leases
 
@@ -51,9 +51,9 @@ def page() -> str:
 
 
 def _sections() -> Iterator[str]:
-    of_fleet, of_drain = settings.environment_names, lambda name: settings.environment_names(f"drain.{name}")
-    yield from _table("The autoscaler", "[autoscaler]", settings.Settings, of_fleet)
-    yield from _table("Draining", "[autoscaler.drain]", DrainRules, of_drain)
+    yield from _table("The autoscaler", "[autoscaler]", settings.Settings, settings.environment_names)
+    yield from _table("Draining", "[autoscaler.drain]", DrainRules, _within("drain"))
+    yield from _table("Disruption by choice", "[autoscaler.disruption]", Disruption, _within("disruption"))
     note = " In the environment, `WORKER_…` fill the pool `default`."
     yield from _table("Pools", "[[autoscaler.pools]]", Pool, _of_pool, note)
     yield from _table("Failover", "[failover]", failover.Settings, failover.environment_names)
@@ -67,11 +67,15 @@ def _table(title: str, where: str, kind: type[Any], spelled: Spelled, note: str 
     yield "| setting | environment | default | meaning |\n|---|---|---|---|"
     said = _docstrings(kind)
     for field in dataclasses.fields(kind):
-        if field.name in ("drain", "pools"):
+        if field.name in ("drain", "disruption", "pools"):
             continue
         env = ", ".join(f"`{each}`" for each in spelled(field.name))
         yield f"| `{field.name}` | {env} | {_default(kind, field.name)} | {said.get(field.name, '')} |"
     yield ""
+
+
+def _within(table: str) -> Spelled:
+    return lambda name: settings.environment_names(f"{table}.{name}")
 
 
 def _of_pool(name: str) -> list[str]:

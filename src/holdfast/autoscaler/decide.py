@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from holdfast.autoscaler.disruption.consolidation import disruption_allowed, removable
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import on_its_way, serving, size, size_of_pool, without_node
 from holdfast.autoscaler.interruption import unanswered
@@ -49,6 +50,10 @@ class RemoveWorkers:
     why: str = "the workers are idle"
     pools: frozenset[str] = frozenset()
     """Those that are idle for long enough."""
+    workers: frozenset[str] = frozenset()
+    """One of these leaves, and no other, where any is named: see `disruption.consolidation`."""
+    otherwise: Hold | None = None
+    """What is decided where none of them may leave."""
 
 
 Decision = Hold | AddWorkers | RemoveWorkers
@@ -68,7 +73,21 @@ def decide(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         held = held or wanted
     # What one pool waits for keeps no idle worker of another: at the greatest size neither would ever move.
     scale_down = _scaling_down(cluster, snapshot, settings, now_s)
-    return held if held is not None and isinstance(scale_down, Hold) else scale_down
+    if not isinstance(scale_down, Hold):
+        return scale_down
+    return consolidating(cluster, snapshot, settings, now_s, held or scale_down)
+
+
+def consolidating(
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float, otherwise: Hold
+) -> Decision:
+    """A node that need not be there leaves, however busy the others are."""
+    found = removable(cluster, snapshot, settings, now_s)
+    if isinstance(found, str):
+        return otherwise
+    return RemoveWorkers(
+        found.code, f"consolidation: {found.why}", workers=found.instance_ids, otherwise=otherwise
+    )
 
 
 def below_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Need, ...]:
@@ -185,6 +204,8 @@ def _scaling_down(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_
     if not long_enough:
         so_far = f"idle for {lasting(idle_s)} of {lasting(settings.idle_down_s)}"
         return Hold(Reason.IDLE_TOO_SHORT, f"no scale-down yet: {so_far}")
+    if not disruption_allowed(settings, now_s):
+        return Hold(Reason.OUTSIDE_WINDOW, "idle, but no window for disruption is open")
     if snapshot.troubles:
         return Hold(Reason.TROUBLE, f"idle, but no worker leaves while {snapshot.troubles[0]}")
     if unanswered(cluster, settings):

@@ -38,6 +38,10 @@ class AutoscalerEvent(EventKind):
     TERMINATED = "terminated", "{about} is terminated", WARNING
     COMPLETE_SCALE_DOWN = "completeScaleDown", "scale-down complete", SUCCESS
     FAIL_SCALE_DOWN = "failScaleDown", "scale-down failed", ERROR
+    # Nodes that stand idle, where consolidation is on.
+    NODE_UNDERUSED = "nodeUnderused", "{about} is underused", DEBUG
+    NODE_EMPTY = "nodeEmpty", "{about} is empty", DEBUG
+    NODE_IN_USE = "nodeInUse", "{about} is in use, or leaves", DEBUG
     # Machines that the cloud takes back.
     INTERRUPTED = "interrupted", "{about} will be taken back", WARNING
     NOT_REPLACED = "notReplaced", "{about} is not replaced", INFO

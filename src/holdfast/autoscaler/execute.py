@@ -38,7 +38,6 @@ from holdfast.cloud.kubernetes import (
     CORDON_FOUND,
     CORDON_OWNERS,
     JOINING_TAINT,
-    SCALE_DOWN_DISABLED,
     Budget,
     Evicted,
     Eviction,
@@ -46,7 +45,7 @@ from holdfast.cloud.kubernetes import (
     Pod,
     cordon_owners,
     instance_id_of,
-    is_scale_down_disabled,
+    kept_by_annotation,
 )
 from holdfast.cloud.launches import NOT_ENDED, Refusal, Refused, Termination
 from holdfast.kernel import Busy, Clock, Conflict, Event, Happened, HoldfastError, Invalid, Outcome, Unknown
@@ -319,8 +318,8 @@ class Executor:
 
 def _called_off(node: KubeNode, *, begun: bool) -> str:
     """What a person did to the node meanwhile that means: leave it."""
-    if is_scale_down_disabled(node):
-        return f'{node.metadata.name} carries the annotation {SCALE_DOWN_DISABLED}: "true"'
+    for annotation in kept_by_annotation(node):
+        return f'{node.metadata.name} carries the annotation {annotation}: "true"'
     if begun and not node.spec.unschedulable:
         return f"{node.metadata.name} was uncordoned by a person"
     return ""

@@ -14,6 +14,7 @@ class Reason(StrEnum):
     WORKERS_BUSY = "WorkersBusy"
     # Why workers are removed.
     WORKERS_IDLE = "WorkersIdle"
+    NODE_EMPTY = "NodeEmpty"
     # Why no worker is added, though one is wanted.
     PENDING_TOO_SHORT = "PendingTooShort"
     CAPACITY_ON_ITS_WAY = "CapacityOnItsWay"
@@ -30,6 +31,7 @@ class Reason(StrEnum):
     SCALE_DOWN_COOLING_DOWN = "ScaleDownCoolingDown"
     AT_MINIMUM = "AtMinimum"
     NO_WORKER_MAY_LEAVE = "NoWorkerMayLeave"
+    OUTSIDE_WINDOW = "OutsideWindow"
     # Why nothing is begun at all.
     PAUSED = "Paused"
     OBSERVING = "Observing"

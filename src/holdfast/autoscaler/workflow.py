@@ -15,10 +15,12 @@ from holdfast.autoscaler.decide import (
     Hold,
     RemoveWorkers,
     book,
+    consolidating,
     decide,
     decision_event,
     stamp,
 )
+from holdfast.autoscaler.disruption import underused
 from holdfast.autoscaler.fleet import serving
 from holdfast.autoscaler.ports import Drain, Effect, ForgetNotices, LaunchInstances, PrepareTemplate
 from holdfast.autoscaler.reasons import Reason
@@ -109,6 +111,7 @@ def _wishes(
         lambda: not_ready.fold(cluster, snapshot, settings, now_s),
         lambda: sweep.lost(cluster, snapshot, settings, now_s),
         lambda: unhelped.note(cluster, snapshot, now_s),
+        lambda: underused.note(cluster, snapshot, settings, now_s),
     )
     for write in writes:
         wanted = write()
@@ -231,10 +234,16 @@ def _attempted(
             return decision, begun
         return Hold(Reason.NOWHERE_TO_LAUNCH, f"more workers are wanted ({decision.why}): {begun}"), None
     if isinstance(decision, RemoveWorkers):
-        planned = scale_down.begin(cluster, snapshot, settings, now_s, decision.pools)
-        if planned is not None:
-            return decision, planned
-        return Hold(Reason.NO_WORKER_MAY_LEAVE, "idle: no worker may leave now"), None
+        none_may = Hold(Reason.NO_WORKER_MAY_LEAVE, "idle: no worker may leave now")
+        beside = decision if decision.workers else consolidating(cluster, snapshot, settings, now_s, none_may)
+        for wanted in dict.fromkeys((decision, beside)):
+            if isinstance(wanted, RemoveWorkers) and (
+                planned := scale_down.begin(
+                    cluster, snapshot, settings, now_s, wanted.pools, wanted.workers, wanted.code
+                )
+            ):
+                return wanted, planned
+        return decision.otherwise or none_may, None
     return decision, None
 
 

@@ -288,6 +288,9 @@ CAPACITY_LABEL = "holdfast.dev/capacity-type"
 DO_NOT_EVICT = "holdfast.dev/do-not-evict"
 SCALE_DOWN_DISABLED = "holdfast.dev/scale-down-disabled"
 """Annotation: a person wants this node to stay, whatever runs on it."""
+DO_NOT_DISRUPT = "holdfast.dev/do-not-disrupt"
+"""Annotation of pods and nodes: they are left alone by all that is done by choice.  What the cloud takes back
+is no choice."""
 
 
 def instance_id_of(node: KubeNode) -> str:
@@ -302,8 +305,10 @@ def cordon_owners(node: KubeNode) -> frozenset[str]:
     return frozenset(filter(None, node.metadata.annotations.get(CORDON_OWNERS, "").split(",")))
 
 
-def is_scale_down_disabled(node: KubeNode) -> bool:
-    return node.metadata.annotations.get(SCALE_DOWN_DISABLED) == "true"
+def kept_by_annotation(node: KubeNode) -> list[str]:
+    """The annotations by which a person keeps this node."""
+    names = (SCALE_DOWN_DISABLED, DO_NOT_DISRUPT)
+    return [name for name in names if node.metadata.annotations.get(name) == "true"]
 
 
 def is_joining(node: KubeNode) -> bool:

@@ -40,6 +40,7 @@ from holdfast.autoscaler.record import (
     Target,
     Tombstone,
     Unavailable,
+    Underused,
     Unhelped,
 )
 from holdfast.autoscaler.settings import Pool, Settings
@@ -171,6 +172,9 @@ def clusters(draw: st.DrawFn) -> Cluster:
         ),
         pools_idle=draw(rows(st.builds(PoolIdle, pools, since), "pool")),  # type: ignore[arg-type]
         not_ready=draw(rows(st.builds(NotReady, ids, since))),  # type: ignore[arg-type]
+        underused=draw(
+            rows(st.builds(Underused, ids, since, st.one_of(st.just(0), since)))  # type: ignore[arg-type]
+        ),
         unhelped=draw(rows(st.builds(Unhelped, st.sampled_from(OWNERS), since), "pods")),  # type: ignore[arg-type]
         paused_until_s=draw(timestamps),
     )

@@ -48,6 +48,7 @@ ATTRIBUTES = (
     Attribute("goneInstances", Kind.ROWS, columns=("at",)),
     Attribute("skippedInstances", Kind.ROWS, columns=("reason", "until")),
     Attribute("strayCordons", Kind.ROWS, columns=("instance", "action")),
+    Attribute("scaleDownReason", Kind.TEXT),
     Attribute("scaleUpLaunches", Kind.ROWS, columns=("group", "attempt", "pool", "zone", "count", "status")),
     Attribute("scaleUpJoinedInstanceIds", Kind.TEXTS),
     Attribute("scaleUpLostInstanceIds", Kind.TEXTS),
@@ -65,6 +66,7 @@ ATTRIBUTES = (
     Attribute("joinedInstanceIds", Kind.TEXT),
     Attribute("joinedSinceEpoch", Kind.EPOCH),
     Attribute("notReadyInstances", Kind.ROWS, columns=("since",)),
+    Attribute("underusedInstances", Kind.ROWS, columns=("since",)),
     Attribute("unhelpedPods", Kind.ROWS, columns=("since",)),
     Attribute("unavailableOfferings", Kind.ROWS, columns=("until", "reason")),
     Attribute("launchesSpent", Kind.ROWS, columns=("action", "at", "count")),
@@ -110,6 +112,7 @@ def encode(cluster: Cluster) -> Item:
             "scaleDownPhase": phase(down),
             "scaleDownTargetInstanceIds": [target.instance_id for target in down.targets],
             "scaleDownCompletedInstanceIds": list(down.having(Status.GONE)),
+            "scaleDownReason": down.reason,
             "scaleDownTargetStatus": {t.instance_id: {"status": t.status.value} for t in down.targets},
         }
     if cluster.gone:
@@ -279,6 +282,7 @@ def _scale_down(found: Mapping[str, Any]) -> ScaleDown | None:
         action_id=found["scaleDownActionId"],
         started_s=int(found.get("scaleDownStartedEpoch", 0)),
         targets=tuple(Target(instance_id, status(instance_id)) for instance_id in ids),
+        reason=found.get("scaleDownReason", ""),
     )
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from holdfast.autoscaler.codec import choices
 from holdfast.autoscaler.record import (
     Cluster,
-    Interrupted,
     Missing,
     NotReady,
     PoolFailure,
@@ -17,7 +17,6 @@ from holdfast.autoscaler.record import (
     Unavailable,
     Unhelped,
 )
-from holdfast.cloud import NoticeKind
 from holdfast.kernel.item import Value
 
 
@@ -33,16 +32,7 @@ def encode(cluster: Cluster) -> dict[str, Value]:
             }
             for c in cluster.condemned
         },
-        "interruptedInstances": {
-            d.instance_id: {
-                "kind": d.kind.value,
-                "at": d.at_s,
-                "deadline": d.deadline_s,
-                "replacement": d.replacement,
-                "drained": int(d.drained),
-            }
-            for d in cluster.interrupted
-        },
+        "interruptedInstances": {d.instance_id: choices.interrupted(d) for d in cluster.interrupted},
         "recentInstances": {
             r.instance_id: {"pool": r.pool, "zone": r.zone, "at": r.at_s} for r in cluster.recent
         },
@@ -55,6 +45,7 @@ def encode(cluster: Cluster) -> dict[str, Value]:
         "joinedInstanceIds": " ".join(cluster.joined),
         "joinedSinceEpoch": cluster.joined_since_s,
         "notReadyInstances": {one.instance_id: {"since": one.since_s} for one in cluster.not_ready},
+        "underusedInstances": {one.instance_id: choices.underused(one) for one in cluster.underused},
         "unhelpedPods": {one.pods: {"since": one.since_s} for one in cluster.unhelped},
         "unavailableOfferings": {
             u.offering: {"until": u.until_s, "reason": u.reason, "times": u.times}
@@ -91,17 +82,7 @@ def decode(found: Mapping[str, Any]) -> dict[str, Any]:
         return table.items()
 
     return {
-        "interrupted": tuple(
-            Interrupted(
-                i,
-                NoticeKind(row["kind"]),
-                int(row["at"]),
-                int(row["deadline"]),
-                row["replacement"],
-                bool(row["drained"]),
-            )
-            for i, row in rows("interruptedInstances")
-        ),
+        "interrupted": tuple(choices.interrupted_of(i, row) for i, row in rows("interruptedInstances")),
         "recent": tuple(
             Recent(i, row["pool"], row["zone"], int(row["at"])) for i, row in rows("recentInstances")
         ),
@@ -113,6 +94,7 @@ def decode(found: Mapping[str, Any]) -> dict[str, Any]:
         "joined": tuple(found.get("joinedInstanceIds", "").split()),
         "joined_since_s": int(found.get("joinedSinceEpoch", 0)),
         "not_ready": tuple(NotReady(i, int(row["since"])) for i, row in rows("notReadyInstances")),
+        "underused": tuple(choices.underused_of(i, row) for i, row in rows("underusedInstances")),
         "unhelped": tuple(Unhelped(pods, int(row["since"])) for pods, row in rows("unhelpedPods")),
         "unavailable": tuple(
             Unavailable(o, int(row["until"]), row["reason"], int(row.get("times", 1)))

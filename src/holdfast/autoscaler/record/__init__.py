@@ -17,6 +17,7 @@ from holdfast.autoscaler.record.memory import (
     Swept,
     Tombstone,
     Unavailable,
+    Underused,
     Unhelped,
 )
 from holdfast.cloud import Instance, Market, NoticeKind, Offering
@@ -52,6 +53,7 @@ __all__ = [
     "Target",
     "Tombstone",
     "Unavailable",
+    "Underused",
     "Unhelped",
 ]
 
@@ -88,6 +90,8 @@ class ScaleDown:
     action_id: str
     started_s: int
     targets: tuple[Target, ...]
+    reason: str = ""
+    """A `Reason`, where it is another than that the workers are idle."""
 
     def __post_init__(self) -> None:
         ids = [target.instance_id for target in self.targets]
@@ -285,6 +289,8 @@ class Cluster:
     joined_since_s: int = 0
     """Machines launched after this moment have joined only if `joined` names them.  0: it names none yet."""
     not_ready: tuple[NotReady, ...] = ()
+    underused: tuple[Underused, ...] = ()
+    """Noted only where consolidation is on."""
     unhelped: tuple[Unhelped, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
     spent: tuple[Spent, ...] = ()

@@ -75,6 +75,16 @@ class NotReady:
 
 
 @dataclass(frozen=True, slots=True)
+class Underused:
+    """A node in service of which pods ask for little or nothing."""
+
+    instance_id: str
+    since_s: int
+    empty_since_s: int = 0
+    """0: pods run there that no DaemonSet owns."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unhelped:
     """Pods for which a node as they ask for stands empty, and the scheduler does not put them there."""
 

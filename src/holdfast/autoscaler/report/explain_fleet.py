@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.autoscaler.decide import Hold, RemoveWorkers, below_floor, decide, is_idle
+from holdfast.autoscaler.disruption.consolidation import disruption_allowed
 from holdfast.autoscaler.fleet import on_its_way, serving, size
 from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster, Purpose
+from holdfast.autoscaler.report.by_choice import consolidation, windows
 from holdfast.autoscaler.scale_up.launch_plan import spent_lately
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
@@ -42,6 +44,8 @@ class FleetVerdict:
     scales_down_only_if: tuple[Condition, ...]
     """Each must hold."""
     troubles: tuple[str, ...] = ()
+    consolidation: str = ""
+    """What consolidation would do, or why it does nothing."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -51,6 +55,7 @@ class FleetVerdict:
             "bars_to_scale_up": [each.as_json() for each in self.bars_to_scale_up],
             "scales_down_only_if": [each.as_json() for each in self.scales_down_only_if],
             "troubles": list(self.troubles),
+            "consolidation": self.consolidation,
         }
 
 
@@ -68,6 +73,7 @@ def explain_fleet(
         tuple(_bars_to_scale_up(cluster, snapshot, settings, now_s)),
         tuple(_scales_down_only_if(cluster, snapshot, settings, now_s, may_leave)),
         snapshot.troubles,
+        consolidation(cluster, snapshot, settings, now_s),
     )
 
 
@@ -181,6 +187,8 @@ def _scales_down_only_if(
         f"idle for {lasting(idle_s)} of {lasting(settings.idle_down_s)} (IDLE_DOWN_SEC){ends}",
     )
     yield _over("cool-down after the last action", cluster.last_scale_s, settings.cooldown_down_s, now_s)
+    if settings.disruption.windows:
+        yield Condition("a window", disruption_allowed(settings, now_s), windows(settings, now_s))
     there = len(serving(cluster, snapshot))
     yield Condition(
         "above the floor",

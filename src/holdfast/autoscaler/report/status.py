@@ -1,6 +1,7 @@
 """What it is doing, why, and what it costs an hour: one record and one look, summed up for people."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,7 +10,9 @@ from holdfast.autoscaler.codec import phase
 from holdfast.autoscaler.decide import AddWorkers, Decision
 from holdfast.autoscaler.fleet import is_leaving, serving, size, staying, unlisted
 from holdfast.autoscaler.operator import mode
+from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import READY, UNNEEDED, Cluster, Interrupted, ScaleDown, ScaleUp
+from holdfast.autoscaler.report.by_choice import consolidation
 from holdfast.autoscaler.report.gauges import launched_last_hour, refused_to_end, state_of
 from holdfast.autoscaler.scale_down.action import lift_protection
 from holdfast.autoscaler.settings import Settings
@@ -90,6 +93,8 @@ class Status:
     usd_per_hour: float | None
     unpriced: tuple[str, ...]
     """Offerings in use whose price is not known."""
+    consolidation: str
+    """What consolidation would do, or why it does nothing."""
     launches_last_hour: int
     launches_per_hour_max: int
     soon: tuple[Soon, ...]
@@ -132,6 +137,7 @@ def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         cpu_problem=snapshot.load.problem if snapshot.load.cpu is None else "",
         usd_per_hour=snapshot.usd_per_hour(),
         unpriced=_unpriced(snapshot),
+        consolidation=consolidation(cluster, snapshot, settings, now_s),
         launches_last_hour=launched_last_hour(cluster, now_s),
         launches_per_hour_max=settings.launch_budget,
         soon=tuple(to_come(cluster, settings, decision, now_s)),
@@ -232,10 +238,13 @@ def open_action(cluster: Cluster, now_s: float) -> Action | None:
             "down",
             down.action_id,
             _seconds(now_s - down.started_s),
-            "the workers are idle",
+            REASONS.get(down.reason, "the workers are idle"),
             _scale_down(down),
         )
     return None
+
+
+REASONS: Mapping[str, str] = {Reason.NODE_EMPTY: "consolidation: the node is empty"}
 
 
 def _scale_up(up: ScaleUp) -> str:

@@ -17,12 +17,13 @@ Rule 4: a node that was kept is skipped for a while.  Otherwise a stale listing 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import by_zone, reliable
 from holdfast.autoscaler.ports import Drain, Drained, Effect, Terminate, Uncordon
+from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Skip, Status, Target, Tombstone
 from holdfast.autoscaler.scale_down.leavers import empties_a_zone, leavers
 from holdfast.autoscaler.settings import Settings
@@ -45,25 +46,43 @@ def begin(
     settings: Settings,
     now_s: float,
     pools: frozenset[str] = frozenset(),
+    workers: frozenset[str] = frozenset(),
+    code: Reason = Reason.WORKERS_IDLE,
 ) -> Write[Cluster] | None:
-    """Plan which workers of these pools leave, of any if none is named; None if none may."""
+    """Plan which workers of these pools leave, of any if none is named; None if none may.
+
+    `workers`: one of these, and no other.
+    """
     there = reliable(cluster, snapshot)
-    chosen = _leavers(cluster, snapshot, there, settings, now_s, pools)
+    chosen = _leavers(cluster, snapshot, there, settings, now_s, pools, workers)
     if not chosen:
         return None
     action = ScaleDown(
         action_id=cluster.next_action_id(snapshot.owner, now_s),
         started_s=int(now_s),
         targets=tuple(Target(instance_id) for instance_id in chosen),
+        reason="" if code is Reason.WORKERS_IDLE else code.value,
     )
     begun = Event(
         AutoscalerEvent.BEGIN_SCALE_DOWN,
         now_s,
         about=action.action_id,
         reason=" ".join(chosen),
-        numbers={"workers": len(there), "minWorkers": settings.min_workers},
+        numbers={
+            "workers": len(there),
+            "minWorkers": settings.min_workers,
+            **_saving(snapshot, there, action),
+        },
     )
     return Write(replace(cluster, scale_down=action), (begun,))
+
+
+def _saving(snapshot: Snapshot, there: Iterable[Worker], action: ScaleDown) -> dict[str, float]:
+    """What a consolidation saves, if prices are known."""
+    leaving = action.having(Status.PLANNED) if action.reason else ()
+    prices = [snapshot.usd_of(worker) for worker in there if worker.instance_id in leaving]
+    known = [usd for usd in prices if usd is not None]
+    return {"savesUsdPerHour": round(sum(known), 4)} if known and len(known) == len(prices) else {}
 
 
 def _leavers(
@@ -73,8 +92,9 @@ def _leavers(
     settings: Settings,
     now_s: float,
     pools: frozenset[str],
+    workers: frozenset[str],
 ) -> list[str]:
-    surplus = min(len(there) - settings.min_workers, settings.max_batch_down)
+    surplus = min(len(there) - settings.min_workers, 1 if workers else settings.max_batch_down)
     if surplus <= 0:
         return []
     kept_back = {skip.instance_id for skip in cluster.skipped if now_s < skip.until_s}
@@ -84,6 +104,7 @@ def _leavers(
         for worker in there
         if worker.instance_id not in kept_back
         and (not pools or worker.instance.pool in pools)
+        and (not workers or worker.instance_id in workers)
         and not snapshot.must_stay(worker.instance_id)
     }
     keep = settings.keep_last_of_zone
@@ -110,6 +131,8 @@ def proceed(
     if planned and now_s - action.started_s > settings.drain_timeout_s + DRAIN_SLACK_S:
         why = f"not drained within {settings.drain_timeout_s} s"
         return give_up(cluster, why, settings, now_s) or Done()
+    if used := [i for i in planned if _is_in_use_again(action, i, snapshot)]:
+        return _keep(cluster, action, used[:EVENTS_MAX], "pods run there again", settings, now_s)
     drains: tuple[Effect, ...] = tuple(Drain(instance_id, action.action_id) for instance_id in planned)
     paused = {one.instance_id for one in cluster.condemned if now_s < one.retry_s}
     kills = tuple(Terminate(i) for i in action.having(Status.CONDEMNED) if i not in paused)
@@ -150,10 +173,25 @@ def give_up(cluster: Cluster, why: str, settings: Settings, now_s: float) -> Wri
     kept = kept[:EVENTS_MAX]  # each is told: what is more is given up next
     if action is None or not kept:
         return None
+    return _keep(cluster, action, kept, why, settings, now_s)
+
+
+def _keep(
+    cluster: Cluster, action: ScaleDown, kept: Sequence[str], why: str, settings: Settings, now_s: float
+) -> Write[Cluster]:
     for instance_id in kept:
         action = action.moved(instance_id, Status.SKIPPED)
-    given_up = replace(cluster, scale_down=action, skipped=_skipping(cluster, kept, why, settings, now_s))
-    return Write(given_up, tuple(_kept(instance_id, why, now_s) for instance_id in kept))
+    skipped = _skipping(cluster, tuple(kept), why, settings, now_s)
+    events = tuple(_kept(instance_id, why, now_s) for instance_id in kept)
+    return Write(replace(cluster, scale_down=action, skipped=skipped), events)
+
+
+def _is_in_use_again(action: ScaleDown, instance_id: str, snapshot: Snapshot) -> bool:
+    """It was to leave because it was empty, and a pod came before it was cordoned."""
+    worker = next((w for w in snapshot.workers if w.instance_id == instance_id), None)
+    if action.reason != Reason.NODE_EMPTY or worker is None or action.action_id in worker.cordons:
+        return False
+    return bool(worker.node_name) and not snapshot.is_empty(instance_id)
 
 
 def tidy_up(cluster: Cluster, snapshot: Snapshot, now_s: float) -> Write[Cluster] | Do[Effect] | None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from holdfast.autoscaler.scheduling.budgets import Budgets
 from holdfast.autoscaler.settings import DrainRules
-from holdfast.cloud.kubernetes import DO_NOT_EVICT, FINISHED, Budget, Owner, Pod, Volume
+from holdfast.cloud.kubernetes import DO_NOT_DISRUPT, DO_NOT_EVICT, FINISHED, Budget, Owner, Pod, Volume
 
 MIRROR = "kubernetes.io/config.mirror"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -30,6 +30,7 @@ class Rule(StrEnum):
     UNMANAGED = "unmanaged pod"
     LOCAL_STORAGE = "local storage"
     DO_NOT_EVICT = "do-not-evict annotation"
+    DO_NOT_DISRUPT = "do-not-disrupt annotation"
     # The rules above look at pods alone; those below also at the fleet and the record.
     NOWHERE_ELSE = "pod that fits nowhere else"
     LAST_OF_ZONE = "last node of its zone"
@@ -42,6 +43,14 @@ class Rule(StrEnum):
     DISABLED = "scale-down-disabled annotation"
     NOT_IN_SERVICE = "not in service"
     LEAVING = "leaving already"
+
+
+KEPT_BY = (
+    (Rule.DO_NOT_EVICT, DO_NOT_EVICT, "true"),
+    (Rule.DO_NOT_DISRUPT, DO_NOT_DISRUPT, "true"),
+    (Rule.DO_NOT_EVICT, SAFE_TO_EVICT, "false"),
+)
+"""Annotations of pods that keep their node, with the value that does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +129,10 @@ def _of_pod(pod: Pod, budgets: Budgets, rules: DrainRules) -> Iterator[Blocker]:
     annotations = pod.metadata.annotations
     if annotations.get(SAFE_TO_EVICT) != "true":
         yield from _would_be_lost(pod, rules)
-    for name, value in ((DO_NOT_EVICT, "true"), (SAFE_TO_EVICT, "false")):
+    for rule, name, value in KEPT_BY:
         if annotations.get(name) == value:
             yield Blocker(
-                Rule.DO_NOT_EVICT,
+                rule,
                 pod.called,
                 f'{pod.called} carries the annotation {name}: "{value}"',
                 "wait until it has finished, or remove the annotation from the pod and its template",

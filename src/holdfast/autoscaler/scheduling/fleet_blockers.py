@@ -1,7 +1,6 @@
 """Why a node stays that no pod of it is to blame for, in the same words as the rules of draining."""
 
 from holdfast.autoscaler.scale_down.drain import Blocker, Rule
-from holdfast.cloud.kubernetes import SCALE_DOWN_DISABLED
 from holdfast.cloud.text import counted, lasting
 
 
@@ -29,12 +28,12 @@ def cordoned(name: str) -> Blocker:
     )
 
 
-def disabled(name: str) -> Blocker:
+def disabled(name: str, annotation: str) -> Blocker:
     return Blocker(
         Rule.DISABLED,
         "",
-        f'it carries the annotation {SCALE_DOWN_DISABLED}: "true"',
-        f"kubectl annotate node {name} {SCALE_DOWN_DISABLED}-",
+        f'it carries the annotation {annotation}: "true"',
+        f"kubectl annotate node {name} {annotation}-",
     )
 
 

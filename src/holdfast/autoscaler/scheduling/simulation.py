@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from holdfast.autoscaler.scale_down.drain import Blocker, blockers, is_daemon, to_evict
+from holdfast.autoscaler.scale_down.drain import Blocker, blockers, is_daemon, remaining, to_evict
 from holdfast.autoscaler.scheduling import fleet_blockers
 from holdfast.autoscaler.scheduling.budgets import Budgets
 from holdfast.autoscaler.scheduling.fit import Room, named
@@ -28,7 +28,7 @@ from holdfast.cloud.kubernetes import (
     KubeNode,
     Pod,
     cordon_owners,
-    is_scale_down_disabled,
+    kept_by_annotation,
 )
 from holdfast.cloud.requests import Amount
 from holdfast.cloud.volumes import VolumeLists
@@ -200,6 +200,10 @@ class Simulation:
             coming += [named(first, f"a node on its way ({n + 1})") for n in range(len(coming), on_its_way)]
         return coming[:on_its_way]
 
+    def is_empty(self, instance_id: str) -> bool:
+        node = self._nodes.get(instance_id)
+        return node is not None and not remaining(self.pods_on(node.metadata.name))
+
     def must_stay(self, instance_id: str) -> str:
         if instance_id not in self._stay:
             reasons = self.standing(instance_id) or self.blockers(instance_id)
@@ -217,8 +221,8 @@ class Simulation:
             found.append(fleet_blockers.control_plane())
         if node is not None and is_cordoned_by_a_person(node):
             found.append(fleet_blockers.cordoned(node.metadata.name))
-        if node is not None and is_scale_down_disabled(node):
-            found.append(fleet_blockers.disabled(node.metadata.name))
+        if node is not None:
+            found += [fleet_blockers.disabled(node.metadata.name, name) for name in kept_by_annotation(node)]
         return tuple(found)
 
     def blockers(self, instance_id: str) -> tuple[Blocker, ...]:

@@ -11,6 +11,7 @@ seeds call otherwise.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from holdfast.autoscaler.disruption.windows import Window
 from holdfast.autoscaler.record import Purpose
 from holdfast.cloud.kubernetes import Taint
 from holdfast.settings.table import environment_name
@@ -60,6 +61,23 @@ class DrainRules:
     local_storage_stays: bool = True
     budgets_are_asked_first: bool = True
     """Ask the API by a server-side dry run whether a budget allows each eviction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disruption:
+    """What is done by choice with nodes that run well.  All of it is off, but for `replace NODE`."""
+
+    consolidation: bool = False
+    """Nodes that stand empty, underused or dear leave, or are replaced by cheaper ones, whatever the fleet's
+    average load is.  Off: the fleet scales down by its average alone."""
+    empty_down_s: int = 300
+    """With consolidation: a node without pods leaves after so long.  Pods of DaemonSets do not count."""
+    windows: tuple[Window, ...] = ()
+    """Workers that run pods leave by choice only within these: five fields of cron and a duration, such as
+    `0 2 * * mon-fri for 4h`; in the environment separated by semicolons.  None: at any time.  Nodes without
+    pods may leave at any time."""
+    time_zone: str = "UTC"
+    """Of the windows, such as `Europe/Berlin`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +144,7 @@ class Settings:
     keep_last_of_zone: bool = True
     """The last worker of a zone stays while other zones have some, so that the cluster outlives a zone."""
     drain: DrainRules = DrainRules()
+    disruption: Disruption = Disruption()
     # Interruption
     interruption_moves_critical: bool = True
     """From a machine that dies anyway, cluster-critical and kube-system pods are moved too."""

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from holdfast.autoscaler.disruption.cron import BadCron
+from holdfast.autoscaler.disruption.windows import zone_named
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.settings.tables import POOL
 from holdfast.settings.check import Fault, Said, each_alone
@@ -16,6 +18,7 @@ def faults(settings: Settings, said: Said) -> Iterator[Fault]:
         if usd <= 0:
             yield Fault(("usd_per_hour",), f"{said('usd_per_hour')}: the price of {kind} must be more than 0")
     yield from _crossed(settings, said)
+    yield from _disruption(settings, said)
     yield from _places(settings, said)
     for pool in settings.pools:
         yield from _pool(pool, said)
@@ -44,6 +47,13 @@ def _crossed(s: Settings, said: Said) -> Iterator[Fault]:
     if s.absent_s > s.remember_s:
         why = "must not be longer, or a removed machine is forgotten before it is known to be gone"
         yield crossed("absent_s", "remember_s", why)
+
+
+def _disruption(s: Settings, said: Said) -> Iterator[Fault]:
+    try:
+        zone_named(s.disruption.time_zone)
+    except BadCron as bad:
+        yield Fault(("disruption.time_zone",), f"{said('disruption.time_zone')}: {bad}")
 
 
 def _places(s: Settings, said: Said) -> Iterator[Fault]:

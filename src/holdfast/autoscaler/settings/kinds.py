@@ -1,10 +1,12 @@
-"""Kinds of values that only the autoscaler knows: prices, taints, and pools as JSON."""
+"""Kinds of values that only the autoscaler knows: prices, taints, windows, and pools as JSON."""
 
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from holdfast.autoscaler.disruption.cron import BadCron
+from holdfast.autoscaler.disruption.windows import Window, window
 from holdfast.cloud.kubernetes import Taint
 from holdfast.settings import kinds
 from holdfast.settings.kinds import Unfit, number, split_pairs, texts
@@ -41,6 +43,16 @@ def _taint(value: object) -> Taint:
     raise Unfit("write a taint as key=value:Effect")
 
 
+def windows(value: object) -> tuple[Window, ...]:
+    """A list; as text, separated by semicolons, because cron itself has commas."""
+    if isinstance(value, str):
+        value = [each for each in value.split(";") if each.strip()]
+    try:
+        return tuple(window(each) for each in texts(value))
+    except BadCron as bad:
+        raise Unfit(str(bad)) from None
+
+
 def tables(value: str) -> list[Any]:
     """Pools in the environment: as JSON."""
     try:
@@ -56,4 +68,5 @@ KINDS: Mapping[object, Callable[[object], object]] = {
     **kinds.KINDS,
     Mapping[str, float]: prices,
     tuple[Taint, ...]: taints,
+    tuple[Window, ...]: windows,
 }

@@ -95,6 +95,10 @@ SHAPES: Mapping[str, Shape] = {
     "k3s_cluster_token_param": PARAMETER,
 }
 
+DISRUPTION_RANGES: Mapping[str, Range] = {
+    "empty_down_s": SECONDS,
+}
+
 POOL_RANGES: Mapping[str, Range] = {
     "min_workers": COUNT,
     "max_workers": COUNT,

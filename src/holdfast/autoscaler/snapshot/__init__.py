@@ -124,6 +124,8 @@ class Snapshot:
     fits_without: Callable[[frozenset[str], frozenset[str]], str] = _all_fit
     """Which pod of the leaving instances would find no place, and why; empty if all would.
     Neither those nor the closed ones offer any room."""
+    is_empty: Callable[[str], bool] = lambda instance_id: False
+    """Whether nothing runs on this worker but what comes and goes with its node."""
     load: Load = NOTHING_KNOWN
     loads: Mapping[str, Load] = field(default_factory=dict)
     """By pool, where several are in service."""
@@ -172,9 +174,12 @@ class Snapshot:
         total = 0.0
         for worker in self.workers:
             if worker.alive:
-                i = worker.instance
-                usd = self.prices.usd(Offering(i.zone, i.market, i.instance_type))
+                usd = self.usd_of(worker)
                 if usd is None:
                     return None
                 total += usd
         return total
+
+    def usd_of(self, worker: Worker) -> float | None:
+        i = worker.instance
+        return self.prices.usd(Offering(i.zone, i.market, i.instance_type))

@@ -102,6 +102,7 @@ def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> S
         needs=simulation.needs,
         must_stay=simulation.must_stay,
         fits_without=simulation.fits_without,
+        is_empty=simulation.is_empty,
         load=listings.load,
         loads=listings.loads,
         notices=tuple(listings.notices),

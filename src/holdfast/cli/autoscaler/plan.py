@@ -20,6 +20,7 @@ def command(config: Path | None, as_json: bool) -> None:
       holdfast autoscaler plan
     """
     from holdfast.autoscaler.codec import SUBJECT
+    from holdfast.autoscaler.report.by_choice import consolidation
     from holdfast.autoscaler.report.preview import preview
 
     with session(config, as_json) as ours:
@@ -29,6 +30,7 @@ def command(config: Path | None, as_json: bool) -> None:
             snapshot = autoscaler.snapshot(owner("plan"), cluster)
         previewed = preview(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
         decision = previewed.decision.word
+        chosen = consolidation(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
         if as_json:
             say_json(
                 {
@@ -37,6 +39,7 @@ def command(config: Path | None, as_json: bool) -> None:
                     "steps": list(previewed.steps),
                     "unsatisfiable": list(snapshot.unsatisfiable),
                     "troubles": list(snapshot.troubles),
+                    "consolidation": chosen,
                 }
             )
             return
@@ -44,6 +47,8 @@ def command(config: Path | None, as_json: bool) -> None:
         say(f": {previewed.decision.why}")
         for step in previewed.steps or ("nothing to do",):
             say(f"  {step}")
+        if autoscaler.settings.disruption.consolidation:
+            say(f"consolidation: {chosen}")
         for trouble in (*snapshot.troubles, *snapshot.unsatisfiable):
             say(f"  ! {trouble}", fg="yellow")
         say("Nothing was touched.")

@@ -26,6 +26,8 @@ def judge(commit: Commit) -> None:
         _spent(commit)
     if before.not_ready != after.not_ready and not commit.restores:
         _not_ready(commit)
+    if before.underused != after.underused:
+        _underused(commit)
     if before.unhelped != after.unhelped:
         _unhelped(commit)
     if before.missing != after.missing and not commit.restores:
@@ -133,6 +135,26 @@ def _not_ready(commit: Commit) -> None:
     for one in now - was:
         commit.expect(f"{one.instance_id} is not ready", one.instance_id, "notReady")
         commit.dated(f"since when {one.instance_id} is not ready", one.since_s)
+
+
+def _underused(commit: Commit) -> None:
+    """Since when is written once, and empty or not is dated by the moment that it changes."""
+    was = {one.instance_id: one for one in commit.before.underused}
+    now = {one.instance_id: one for one in commit.after.underused}
+    for i in was.keys() - now.keys():
+        commit.expect(f"{i} is noted as underused no longer", i, "nodeInUse")
+    for i, one in now.items():
+        old = was.get(i)
+        if one == old:
+            continue
+        empty = one.empty_since_s > 0
+        commit.expect(f"{i} is underused", i, "nodeEmpty" if empty else "nodeUnderused")
+        if old is None:
+            commit.dated(f"since when {i} is underused", one.since_s)
+        elif one.since_s != old.since_s or empty == (old.empty_since_s > 0):
+            commit.accuse(f"{i} is underused since {old.since_s}, and now since {one.since_s}")
+        if empty:
+            commit.dated(f"since when {i} is empty", one.empty_since_s)
 
 
 def _unhelped(commit: Commit) -> None:

@@ -52,7 +52,8 @@ def _ended(commit: Commit, down: ScaleDown) -> None:
 
 def _went_on(commit: Commit, was: ScaleDown, now: ScaleDown) -> None:
     plan = [target.instance_id for target in was.targets]
-    if plan != [target.instance_id for target in now.targets] or was.started_s != now.started_s:
+    same = (was.started_s, was.reason) == (now.started_s, now.reason)
+    if plan != [target.instance_id for target in now.targets] or not same:
         commit.accuse(f"scale-down {was.action_id} has another plan or begin than before")
         return
     if _phase(was) == "TERMINATING" and _phase(now) == "DRAINING":

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 
-from holdfast.autoscaler.settings import DrainRules, Pool, Settings, environment_names, ranges
+from holdfast.autoscaler.settings import Disruption, DrainRules, Pool, Settings, environment_names, ranges
 from holdfast.autoscaler.settings.kinds import KINDS
 from holdfast.autoscaler.settings.load import SCHEMA, load
 from holdfast.cloud.kubernetes import Taint
@@ -116,8 +116,9 @@ def test_the_worker_names_make_a_default_pool_beside_others() -> None:
 
 
 def test_every_setting_has_a_name_in_the_environment_and_can_be_read_there() -> None:
-    known = {f.name: f.type for f in fields(Settings) if f.name not in ("drain", "pools")}
+    known = {f.name: f.type for f in fields(Settings) if f.name not in ("drain", "disruption", "pools")}
     known |= {f"drain.{f.name}": f.type for f in fields(DrainRules)}
+    known |= {f"disruption.{f.name}": f.type for f in fields(Disruption)}
     declared = {table.prefix + field.name: field for table in SCHEMA.table.flat() for field in table.fields}
     names = [n for name in known for n in environment_names(name)]
 
@@ -135,6 +136,7 @@ def test_every_number_has_a_range() -> None:
 
     assert numbers == set(ranges.RANGES)
     assert of_pools == set(ranges.POOL_RANGES)
+    assert {f.name for f in fields(Disruption) if f.type in (int, float)} == set(ranges.DISRUPTION_RANGES)
     assert {f.type for f in fields(DrainRules)} == {bool}
 
 

@@ -40,6 +40,8 @@ def _fleet(fleet: FleetVerdict) -> Iterable[RenderableType]:
     yield _head("It scales down", "if all of these hold")
     yield _conditions(fleet.scales_down_only_if)
     yield Text()
+    yield _head("Consolidation", fleet.consolidation)
+    yield Text()
 
 
 def _conditions(conditions: Iterable[Condition]) -> RenderableType:

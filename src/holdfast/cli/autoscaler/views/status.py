@@ -77,6 +77,7 @@ def _body(status: Status) -> Table:
         ("load", _load(status)),
         ("pods", _pods(status)),
         ("cost", _cost(status)),
+        ("consolidation", Text(status.consolidation) if not status.consolidation.startswith("off") else None),
         ("soon", _soon(status.soon)),
         ("lock", Text(_lock(status), QUIET) if status.lock_owner else None),
         ("trouble", listed(status.troubles, 4, "bold red")),

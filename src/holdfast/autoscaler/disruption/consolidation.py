@@ -1,0 +1,77 @@
+"""Which node leaves though the fleet as a whole is not idle: one that stands empty for long enough.
+
+Rule 1: the rules of scaling down hold: budgets, zones, floors, cool-down, brake, troubles.
+Rule 2: one at a time.
+Rule 3: no node leaves of a pool that pods wait for.
+Rule 4: no node leaves if the others would be so busy without it that a new one would be asked for.
+"""
+
+from dataclasses import dataclass
+
+from holdfast.autoscaler.disruption.windows import is_open
+from holdfast.autoscaler.fleet import serving
+from holdfast.autoscaler.interruption import unanswered
+from holdfast.autoscaler.reasons import Reason
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.snapshot import Snapshot, Worker
+from holdfast.cloud.text import lasting
+
+
+@dataclass(frozen=True, slots=True)
+class Removable:
+    """Nodes of which one may leave."""
+
+    instance_ids: frozenset[str]
+    code: Reason
+    why: str
+
+
+def removable(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Removable | str:
+    """Text: why none is."""
+    if not settings.disruption.consolidation:
+        return "consolidation is off"
+    found = _empty(cluster, snapshot, settings, now_s)
+    if not found:
+        return f"no node is empty for {lasting(settings.disruption.empty_down_s)}"
+    if bar := bars(cluster, snapshot, settings, now_s):
+        return bar
+    why = f"empty for {lasting(settings.disruption.empty_down_s)}"
+    return Removable(frozenset(worker.instance_id for worker in found), Reason.NODE_EMPTY, why)
+
+
+def bars(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> str:
+    """Why no node at all may leave by choice now; empty if one may."""
+    if snapshot.troubles:
+        return f"no worker leaves while {snapshot.troubles[0]}"
+    if unanswered(cluster, settings):
+        return "no worker leaves while the cloud takes others back"
+    left_s = cluster.last_scale_s + settings.cooldown_down_s - now_s
+    if cluster.last_scale_s and left_s > 0:
+        return f"cooling down after the last action, for {lasting(left_s)} more"
+    there = len(serving(cluster, snapshot))
+    if there <= settings.min_workers:
+        return "the fleet has its minimum size"
+    cpu = snapshot.load.cpu
+    if cpu is None:
+        return f"the load is not known: {snapshot.load.problem}"
+    if cpu * there / (there - 1) > settings.cpu_up:
+        return "the others would be busy without it"
+    return ""
+
+
+def disruption_allowed(settings: Settings, now_s: float) -> bool:
+    """Whether a window is open, or there is none at all."""
+    return is_open(settings.disruption.windows, settings.disruption.time_zone, now_s)
+
+
+def _empty(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Worker]:
+    since_s = {one.instance_id: one.empty_since_s for one in cluster.underused if one.empty_since_s}
+    return [
+        worker
+        for worker in serving(cluster, snapshot)
+        if worker.instance_id in since_s
+        and now_s - since_s[worker.instance_id] >= settings.disruption.empty_down_s
+        and snapshot.is_empty(worker.instance_id)
+        and not snapshot.pods_wait_for(worker.instance.pool)
+    ]

@@ -1,0 +1,44 @@
+"""What consolidation would do now, or why it does nothing: one sentence, the same on every screen."""
+
+from holdfast.autoscaler.disruption.consolidation import Removable, disruption_allowed, removable
+from holdfast.autoscaler.disruption.windows import opens_s
+from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.scale_down import action as scale_down
+from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.snapshot import Snapshot
+from holdfast.cloud.text import lasting
+
+
+def consolidation(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> str:
+    if not settings.disruption.consolidation:
+        return "off (disruption.consolidation)"
+    found = removable(cluster, snapshot, settings, now_s)
+    if isinstance(found, str):
+        return f"nothing: {found}"
+    if cluster.scaling_in_progress:
+        return f"waits for the open action; then {_in_words(found, None)}"
+    planned = scale_down.begin(
+        cluster, snapshot, settings, now_s, workers=found.instance_ids, code=found.code
+    )
+    if planned is None or planned.value.scale_down is None:
+        return (
+            f"nothing: {' '.join(sorted(found.instance_ids))} {found.why}, and must stay; `explain` says why"
+        )
+    saves = planned.events[0].numbers.get("savesUsdPerHour")
+    return _in_words(found, saves, planned.value.scale_down.targets[0].instance_id)
+
+
+def _in_words(found: Removable, saves: float | None, which: str = "") -> str:
+    saving = f", which saves {saves:.4g} dollars an hour" if saves is not None else ""
+    return f"{which or ' or '.join(sorted(found.instance_ids))} leaves: {found.why}{saving}"
+
+
+def windows(settings: Settings, now_s: float) -> str:
+    """Whether workers that run pods may be disrupted by choice now; if not, when."""
+    rules = settings.disruption
+    if not rules.windows:
+        return "at any time"
+    if disruption_allowed(settings, now_s):
+        return "a window is open"
+    next_s = opens_s(rules.windows, rules.time_zone, now_s)
+    return f"closed, and opens in {lasting(next_s - now_s)}" if next_s is not None else "closed"
