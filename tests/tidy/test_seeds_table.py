@@ -1,4 +1,4 @@
-"""Every symbol and every test that docs/seeds.md names exists, and nothing of the designs is left out."""
+"""Every symbol and test that the pages of the designs name exists, and nothing of the designs is left out."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 from tests.tidy.repository import ROOT, assert_none
 
-PAGE = "docs/seeds.md"
+PAGES = ("docs/seeds.md", "docs/lifecycle-defects.md")
 CODE = re.compile(r"`([^`]+)`")
 ATTRIBUTES = """pk scalingInProgress lastScaleEpoch pendingSinceEpoch idleSinceEpoch workerCount lockOwner
     lockUntilEpoch scaleUpActionId scaleUpStartedEpoch scaleUpRequested scaleUpInstanceIds scaleDownActionId
@@ -32,7 +32,7 @@ LEASE_VARIABLES = """ENABLE_DYNAMIC_MAX_LEASES KDS_WORKER_COUNT AWS_REGION STREA
 def rows() -> list[tuple[str, str, str]]:
     """Name, symbol and test of every line of every table."""
     found = []
-    for line in Path(ROOT, PAGE).read_text().splitlines():
+    for line in (line for page in PAGES for line in Path(ROOT, page).read_text().splitlines()):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("|") and len(cells) == 3 and not set(cells[0]) <= {"-"} and cells[1] != "symbol":
             found.append((cells[0], cells[1], cells[2]))
@@ -95,8 +95,10 @@ def test_every_known_defect_has_its_guard() -> None:
     hazards = {f"H{n}" for n in (1, 4, 5, 6, 7, *range(10, 17))}
 
     leases = {f"C{n}" for n in range(1, 14)} | {"S9", "S10", "S11"}
+    lifecycle = {f"B.9.{n}" for n in range(1, 12)} | {f"B{n}" for n in range(1, 16)}
+    lifecycle |= {f"S{n}" for n in range(4, 9)} | {f"H{n}" for n in (2, 3, *range(18, 47))}
 
-    assert bugs | hazards | leases <= told
+    assert bugs | hazards | leases | lifecycle <= told
 
 
 def test_each_of_the_hundred_things_of_the_lifecycle_is_told() -> None:

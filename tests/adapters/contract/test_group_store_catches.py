@@ -1,6 +1,8 @@
 """The contract of a store of groups is tested: a guard taken out of what ships breaks a promise."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,9 @@ from holdfast.adapters.sql.connection import Dialect
 from holdfast.adapters.sql.database import SqlDatabase
 from holdfast.adapters.sql.groups import SqlGroupStore, store, write
 from holdfast.adapters.sql.sqlite.dialect import SqliteDialect
-from holdfast.kernel import HoldfastError
+from holdfast.kernel import Corrupt, HoldfastError
 from holdfast.testing import group_contract as contract
-from holdfast.testing.group_case import GroupTrial
+from holdfast.testing.group_case import Case, GroupTrial
 from tests.adapters.contract.sql_trials import SqlStoreTrial
 from tests.adapters.contract.test_group_store import Clock
 from tests.proof import prove
@@ -69,6 +71,13 @@ STATEMENTS: list[tuple[str, str, str, str, Promise]] = [
         "<= launches_per_hour_max",
         "> -1",
         contract.launches_are_charged_to_the_client,
+    ),
+    (
+        "H41: an instance id belongs to every tenant",
+        "renew",
+        "instances.client_id = b.client_id AND instances.id = b.id AND instances.agent_id = b.agent_id",
+        "instances.id = b.id",
+        contract.an_instance_id_belongs_to_its_client,
     ),
     (
         "a claim keeps nothing away",
@@ -182,3 +191,29 @@ def test_a_commit_without_its_guard_is_caught(
     monkeypatch.setattr(store, "WriteGroup", variant.WriteGroup)
 
     breaks(promise, files.trial(), name)
+
+
+SECOND = """
+INSERT INTO instances (client_id, id, agent_id, position, is_primary, instance_status)
+SELECT client_id, 'i-second', agent_id, 9, TRUE, 'running_primary' FROM instances WHERE is_primary
+"""
+"""By hand, past all that we check."""
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["shipped", "without the index"])
+def test_s6_a_schema_that_takes_two_primaries_is_caught(tmp_path: Path, indexed: bool) -> None:
+    trial = Files(tmp_path).trial()
+    case = Case(trial)
+    with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as file:
+        if indexed:
+            with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+                file.execute(SECOND)
+        else:
+            file.execute("DROP INDEX one_primary_per_agent")
+            file.execute(SECOND)
+            found = file.execute("SELECT count(*) FROM instances WHERE is_primary").fetchone()
+            assert found == (2,)
+            with pytest.raises(Corrupt, match="two primaries"):  # and the record refuses what it finds
+                case.store.read(case.subject)
+            prove("variant", "S6: nothing in the schema forbids two primaries", caught_by="the record")
+    trial.close()

@@ -1,14 +1,18 @@
 """The agent's table covers all that a server may ask."""
 
+import re
 from dataclasses import asdict
+from pathlib import Path
 
 import msgspec
 
+from holdfast.agent import calls
 from holdfast.agent.wire import goal
 from holdfast.failover import goals as asked
 from holdfast.failover.agent.goals import CONDUCT, Do
 from holdfast.failover.agent.report import HookState, Report
 from holdfast.failover.api import wire
+from holdfast.failover.api.operations import OPERATIONS, Caller
 from holdfast.failover.roles import Status
 from holdfast.server.desk.agents import goal_view
 
@@ -47,3 +51,14 @@ def test_what_is_no_goal_is_none() -> None:
     odd: list[object] = [None, [], "serve", {}, {**fine, "do": "dance"}, {**fine, "epoch": "x"}]
     for each in odd:
         assert goal(each) is None
+
+
+def test_every_route_that_an_agent_asks_for_is_one_of_the_servers() -> None:
+    """B.9.6: by the text of the calls, so that none is forgotten."""
+    source = Path(calls.__file__).read_text()
+    named = [name.partition("?")[0] for name in re.findall(r'_path\(f?"([^"]+)"\)', source)]
+    kinds = [name.replace("{notice.kind}", kind) for name in named for kind in ("rebalance", "termination")]
+    asked_for = {f"/api/agents/{{agent_id}}/{name}" for name in kinds} | {"/api/agents/register"}
+    of_agents = {Caller.AGENT, Caller.ENROLMENT}
+    assert '"/api/agents/register"' in source
+    assert asked_for == {each.path for each in OPERATIONS if each.caller in of_agents}

@@ -7,6 +7,8 @@ import pytest
 from holdfast.failover.group import Group, Member, Takeover, after
 from holdfast.failover.roles import MOVES, IllegalMove, Move, Status
 from holdfast.testing.legal.group import TOLD
+from tests.proof import prove
+from tests.variants import broken
 
 
 def member(instance_id: str, status: Status) -> Member:
@@ -57,6 +59,15 @@ def test_two_primaries_cannot_be_written_down(statuses: tuple[Status, Status]) -
     if sum(status.is_primary for status in statuses) > 1:
         with pytest.raises(ValueError, match="two primaries"):
             group(*members)
+
+
+def test_s6_a_record_that_takes_two_primaries_is_caught() -> None:
+    careless = broken("holdfast.failover.group", {"        if len(primaries) > 1:\n": "        if False:\n"})
+    members = (member("i-1", Status.PRIMARY), member("i-2", Status.PRIMARY))
+    with pytest.raises(ValueError, match="two primaries"):
+        group(*members)
+    careless.Group(client_id="acme", agent_id="db", members=members)
+    prove("variant", "S6: two primaries can be written down", caught_by="every pair of statuses")
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,12 @@ class Code(StrEnum):
     RECOVERING = "RECOVERING", 503, "The database went back in time: an operator must run `recover`."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Refusal(Exception):
-    """A request that is not granted.  Nothing was changed."""
+    """A request that is not granted.  Nothing was changed.
+
+    Not frozen: an exception that passes through a context manager is given its traceback there.
+    """
 
     code: Code
     message: str

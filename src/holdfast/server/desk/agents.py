@@ -86,9 +86,15 @@ def _registered(context: Context, call: Call, situation: Situation) -> Asked:
         raise Refusal(
             Code.NOT_FOUND, f"instance_id = {body.instance_id!r} belongs to another agent: choose another"
         )
+    token = call.principal.token
+    enrols = token.kind is TokenKind.ENROLMENT
+    intent = situation.group.replica(token.token_id) if enrols else None
+    # The enrolment of a launch lets its machine in only while the record waits for that one (H1).
+    launched = enrols and context.tenants.agent_of_replica(call.client_id, token.token_id) is not None
     ask = asks.Register(
         instance_id=body.instance_id,
-        invited=call.principal.token.kind is TokenKind.ENROLMENT or ours,
+        invited=ours or (enrols and not launched),
+        token=intent.token if intent else "",
         terminated=ours and row is not None and row.status == "terminated",
         instance_type=body.instance_type,
         region=body.region,
