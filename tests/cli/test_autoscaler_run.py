@@ -5,24 +5,30 @@ import json
 import os
 import signal
 import socket
+import threading
+import time
 import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from holdfast.adapters.kubernetes import KubernetesApi
 from holdfast.adapters.logs import set_up
-from holdfast.app.autoscaler import wiring
+from holdfast.app.autoscaler import watching, wiring
 from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cli import main
 from holdfast.cli.autoscaler.loop import Loop, told_to_stop
+from holdfast.cli.autoscaler.loop.endpoints import unhealthy, unready
 from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
 from holdfast.kernel import Busy, Invalid
+from tests.adapters.kubernetes.watch.watched_server import WatchedServer, serving
 from tests.cli.small_world import SmallWorld
 from tests.workloads import ZONES
 
@@ -166,8 +172,9 @@ def test_run_serves_metrics_and_ends_after_its_turns(
     port = _free_port()
 
     def fetch(result: TickResult) -> None:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-            seen.append(answer.read().decode())
+        for path in ("metrics", "health", "ready"):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=10) as answer:
+                seen.append(answer.read().decode())
 
     monkeypatch.setattr("holdfast.cli.autoscaler.run._say", fetch)
     arguments = ["autoscaler", "run", "--turns", "1", "--metrics-port", str(port), "--json"]
@@ -175,7 +182,57 @@ def test_run_serves_metrics_and_ends_after_its_turns(
 
     assert done.exit_code == 0, done.output
     assert "holdfast_workers{" in seen[0]
+    assert seen[1:] == ["ok\n", "ok\n"]
     assert json.loads(done.stderr.splitlines()[-1])["msg"] == "stopped"
+
+
+def test_health_and_readiness() -> None:
+    assert unhealthy(1_000.0, 900.0, 30.0) == ""
+    assert unhealthy(1_000.0, 700.0, 30.0) == "no turn has ended for 300 s"
+    assert unready("", failed=False) == "no turn has ended yet"
+    assert unready("busy", failed=True) == "the last turn was busy"
+    assert unready("idle", failed=False) == ""
+
+
+def test_a_turn_is_woken_and_what_happens_together_is_one_reason(make: Callable[[], Autoscaler]) -> None:
+    turned: list[TickResult] = []
+    loop = Loop(make, "run-1", 600.0, MetricsCollector("blue"), turned=turned.append)
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    while not turned:
+        time.sleep(0.01)
+    for _ in range(5):
+        loop.news.set()
+    while len(turned) < 2:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    loop.end()
+    thread.join(60)
+
+    assert len(turned) == 2
+
+
+def test_run_with_watch_follows_the_cluster_and_decides_by_what_it_has_seen(
+    world: SmallWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pictures: list[Any] = []
+    monkeypatch.setattr(watching, "locate", lambda settings, environ: (settings, None))
+
+    def assembled(settings: Settings, environ: Any, *, watches: Any, **said: Any) -> Autoscaler:
+        pictures.append(watches)
+        return world.autoscaler(replace(settings, pools=(Pool(subnet_ids=tuple(ZONES)),)), environ)
+
+    monkeypatch.setattr(wiring, "assemble", assembled)
+    with serving(WatchedServer()) as server:
+        api = KubernetesApi(server.client())
+        monkeypatch.setattr(watching, "connect_kubernetes", lambda *_: api)
+        arguments = ["autoscaler", "run", "--turns", "2", "--every", "600", "--watch"]
+        done = CliRunner().invoke(main, arguments, env={"DATABASE": "state.db"})
+
+    assert done.exit_code == 0, done.output
+    assert len(pictures) == 1
+    assert any("watch=true" in asked for asked in server.asked), "and a list that came woke the second turn"
 
 
 def test_a_port_in_use_is_a_message_and_exit_code_1(

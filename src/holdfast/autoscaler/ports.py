@@ -295,6 +295,13 @@ class Kubernetes(Protocol):
         ...
 
 
+class Picture(Protocol):
+    def current(self, version: int) -> Kubernetes | None:
+        """The cluster as it was watched, if that is known to be current, and no older than this version of
+        the record.  None: list it.  Repeatable."""
+        ...
+
+
 class Metrics(Protocol):
     def load(self, nodes: Sequence[KubeNode], pods: Sequence[Pod], window_s: int) -> Load:
         """How busy these workers are; missing, stale or absurd data give None and a problem.

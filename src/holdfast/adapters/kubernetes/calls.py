@@ -53,6 +53,25 @@ LIST_CSI_NODES = Call("list", "csinodes", "storage.k8s.io")
 LIST_CSI_DRIVERS = Call("list", "csidrivers", "storage.k8s.io")
 LIST_NODE_METRICS = Call("list", "nodes", "metrics.k8s.io")
 
+WATCH_NAMESPACES = Call("watch", "namespaces")
+WATCH_NODES = Call("watch", "nodes")
+WATCH_PODS = Call("watch", "pods")
+WATCH_BUDGETS = Call("watch", "poddisruptionbudgets", "policy")
+WATCH_CLAIMS = Call("watch", "persistentvolumeclaims")
+WATCH_VOLUMES = Call("watch", "persistentvolumes")
+WATCH_CSI_NODES = Call("watch", "csinodes", "storage.k8s.io")
+
+WATCHES = (
+    WATCH_NAMESPACES,
+    WATCH_NODES,
+    WATCH_PODS,
+    WATCH_BUDGETS,
+    WATCH_CLAIMS,
+    WATCH_VOLUMES,
+    WATCH_CSI_NODES,
+)
+"""Only of `run --watch`, which lists at every turn where it may not watch."""
+
 CALLS = (
     GET_NAMESPACE,
     LIST_NAMESPACES,
@@ -70,6 +89,7 @@ CALLS = (
     LIST_CLASSES,
     LIST_CSI_NODES,
     LIST_CSI_DRIVERS,
+    *WATCHES,
     LIST_NODE_METRICS,
 )
 """All that the autoscaler ever asks for; the last one only where `metrics` is `metrics-server`."""

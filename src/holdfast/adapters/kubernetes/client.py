@@ -14,7 +14,7 @@ import urllib3
 
 from holdfast.adapters.kubernetes.auth.access import SignIn
 from holdfast.adapters.kubernetes.calls import Call
-from holdfast.adapters.kubernetes.connection import Connection, Request
+from holdfast.adapters.kubernetes.connection import Connection, Request, Stream
 from holdfast.adapters.kubernetes.errors import Answer, Denied, status_of, translate_answer
 
 CONNECT_TIMEOUT_S = 3.0
@@ -69,25 +69,39 @@ class Client:
         Raises Busy if the request certainly was not carried out, or only reads; Unknown if it
         writes and the answer was lost; Denied if we are not let in.
         """
-        target = path + (f"?{urlencode(query)}" if query else "")
-        request = Request(call, method, target, body, content_type, writes)
-        connection = self._connection
-        if connection.access.expired():
-            connection = self._again(connection)
+        request = Request(call, method, _target(path, query), body, content_type, writes)
+        connection = self._signed_in()
         answer = connection.send(request, self._timeout)
         if answer.status == 401:
             connection = self._again(connection)
             answer = connection.send(request, self._timeout)
         if answer.status == 401:
-            why = status_of(answer).message
-            raise Denied(
-                f"{call}: 401 {why}, also after signing in again by {connection.access.how}"
-                " (renew the token or certificate there)"
-            )
+            raise _not_let_in(call, answer, connection)
         return answer
+
+    def stream(self, call: Call, path: str, query: Mapping[str, str], *, silence_max_s: float) -> Stream:
+        """An answer that goes on; whatever the server says but 401 is one.  Repeatable.
+
+        `silence_max_s`: it breaks off if nothing comes for so long.  Raises Busy or Denied.
+        """
+        request = Request(call, "GET", _target(path, query), None, "", writes=False)
+        timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT_S, read=silence_max_s)
+        connection = self._signed_in()
+        opened = connection.stream(request, timeout)
+        if opened.status == 401:
+            opened.close()
+            connection = self._again(connection)
+            opened = connection.stream(request, timeout)
+        if opened.status == 401:
+            raise _not_let_in(call, opened.whole(), connection)
+        return opened
 
     def close(self) -> None:
         self._connection.pool.close()
+
+    def _signed_in(self) -> Connection:
+        connection = self._connection
+        return self._again(connection) if connection.access.expired() else connection
 
     def _again(self, used: Connection) -> Connection:
         """Sign in again, unless another thread just has."""
@@ -95,3 +109,14 @@ class Client:
             if self._connection is used:
                 self._connection = Connection(self._sign_in())
             return self._connection
+
+
+def _target(path: str, query: Mapping[str, str]) -> str:
+    return path + (f"?{urlencode(query)}" if query else "")
+
+
+def _not_let_in(call: Call, answer: Answer, connection: Connection) -> Denied:
+    return Denied(
+        f"{call}: 401 {status_of(answer).message}, also after signing in again by {connection.access.how}"
+        " (renew the token or certificate there)"
+    )

@@ -2,6 +2,7 @@
 
 import re
 import ssl
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from holdfast.cloud.kubernetes import UNREACHABLE
 from holdfast.kernel import Busy, Invalid
 
 CONNECTIONS_MAX = 16
+PIECE_BYTES = 1 << 16
 SENDABLE = re.compile(r"[!-~]+")
 
 
@@ -38,6 +40,15 @@ class Connection:
         self.pool, self._base = _pool(access)
 
     def send(self, request: Request, timeout: urllib3.Timeout) -> Answer:
+        got = self._open(request, timeout, whole=True)
+        return Answer(got.status, got.data, _retry_after_s(got))
+
+    def stream(self, request: Request, timeout: urllib3.Timeout) -> "Stream":
+        """The head has come; what follows comes piece by piece."""
+        got = self._open(request, timeout, whole=False)
+        return Stream(got, lambda error: self._explain(request, error))
+
+    def _open(self, request: Request, timeout: urllib3.Timeout, *, whole: bool) -> urllib3.BaseHTTPResponse:
         headers = {"Accept": "application/json", "User-Agent": "holdfast"}
         if token := self.access.token():
             headers["Authorization"] = f"Bearer {_sendable(token, self.access.how)}"
@@ -45,7 +56,7 @@ class Connection:
             headers["Content-Type"] = request.content_type
         body = None if request.body is None else msgspec.json.encode(request.body)
         try:
-            got = self.pool.urlopen(
+            return self.pool.urlopen(
                 request.method,
                 self._base + request.target,
                 body=body,
@@ -54,11 +65,10 @@ class Connection:
                 redirect=False,
                 assert_same_host=False,
                 timeout=timeout,
+                preload_content=whole,
             )
         except exceptions.HTTPError as error:
             self._explain(request, error)
-        after = got.headers.get("Retry-After", "")
-        return Answer(got.status, got.data, float(after) if after.isdecimal() else 0.0)
 
     def _explain(self, request: Request, error: exceptions.HTTPError) -> NoReturn:
         """Raise what a failed exchange means.  Requests and tokens are in none of urllib3's messages."""
@@ -72,6 +82,36 @@ class Connection:
                 " (check the address, and that the CA is this cluster's)"
             ) from error
         raise translate_lost_answer(call, f"{url}: {error}", writes=request.writes) from error
+
+
+class Stream:
+    """An answer that goes on for as long as the server has something to say."""
+
+    def __init__(
+        self, got: urllib3.BaseHTTPResponse, explain: Callable[[exceptions.HTTPError], NoReturn]
+    ) -> None:
+        self._got, self._explain = got, explain
+        self.status = got.status
+
+    def whole(self) -> Answer:
+        """What a refusal says."""
+        return Answer(self.status, b"".join(self.pieces()), _retry_after_s(self._got))
+
+    def pieces(self) -> Iterator[bytes]:
+        """As they come.  Ends where the server ends it; raises Busy where it breaks off or falls silent."""
+        try:
+            yield from self._got.stream(PIECE_BYTES)
+        except exceptions.HTTPError as error:
+            self._explain(error)
+
+    def close(self) -> None:
+        """A stream that has ended leaves its connection for the next one; any other loses it."""
+        self._got.release_conn() if self._got.closed else self._got.close()
+
+
+def _retry_after_s(got: urllib3.BaseHTTPResponse) -> float:
+    after = got.headers.get("Retry-After", "")
+    return float(after) if after.isdecimal() else 0.0
 
 
 def _short(error: exceptions.HTTPError) -> str:

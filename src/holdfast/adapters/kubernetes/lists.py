@@ -24,6 +24,7 @@ Thing = TypeVar("Thing")
 
 class PageMeta(Value, frozen=True):
     continue_: str = msgspec.field(default="", name="continue")
+    resource_version: str = ""
 
 
 class Page(Value, Generic[Thing], frozen=True):
@@ -43,10 +44,26 @@ def listed(
     query: Mapping[str, str] = NO_QUERY,
 ) -> list[Thing]:
     """All of them, as they were at one moment not before this call: no `resourceVersion` allows less."""
+    return listed_at(client, call, path, decoder, query)[0]
+
+
+def listed_at(
+    client: Client,
+    call: Call,
+    path: str,
+    decoder: msgspec.json.Decoder[Page[Thing]],
+    query: Mapping[str, str] = NO_QUERY,
+) -> tuple[list[Thing], str]:
+    """The same, with the version from which a watch goes on."""
     why = ""
     for _ in range(TRIES_MAX):
+        found: list[Thing] = []
+        version = ""
         try:
-            return [thing for page in _pages(client, call, path, decoder, query) for thing in page]
+            for page in _pages(client, call, path, decoder, query):
+                found += page.items or []
+                version = version or page.metadata.resource_version
+            return found, version
         except _Expired as error:
             why = str(error)
     raise Busy(f"{call}: the list expired while it was read, {TRIES_MAX} times: {why}")
@@ -58,7 +75,7 @@ def _pages(
     path: str,
     decoder: msgspec.json.Decoder[Page[Thing]],
     query: Mapping[str, str],
-) -> Iterator[list[Thing]]:
+) -> Iterator[Page[Thing]]:
     asked = {**query, "limit": str(CHUNK)}
     while True:
         answer = client.ask(call, "GET", path, asked, writes=False)
@@ -67,7 +84,7 @@ def _pages(
         if not answer.is_success:
             raise translate_answer(call, answer, writes=False)
         page = decoded(call, decoder, answer.body)
-        yield page.items or []
+        yield page
         if not page.metadata.continue_:
             return
         asked["continue"] = page.metadata.continue_

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.adapters.clock import SystemClock, new_id
 from holdfast.app.autoscaler import clients
 from holdfast.app.autoscaler.stores import open_stores
-from holdfast.autoscaler.ports import Load, Metrics, ReadinessCheck
+from holdfast.autoscaler.ports import Load, Metrics, Picture, ReadinessCheck
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cloud.kubernetes import KubeNode, Pod
@@ -20,6 +20,7 @@ from holdfast.kernel import Outcome
 
 if TYPE_CHECKING:
     from holdfast.adapters.kubernetes import KubernetesApi
+    from holdfast.adapters.kubernetes.watch.watches import Watches
     from holdfast.app.autoscaler.cloud import Ec2Cloud
 
 API_PORT: Final = 6_443
@@ -27,7 +28,11 @@ SIDE_BY_SIDE_MAX: Final = 12
 
 
 def assemble(
-    settings: Settings, environ: Mapping[str, str] = os.environ, *, create_tables: bool = False
+    settings: Settings,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    create_tables: bool = False,
+    watches: "Watches | None" = None,
 ) -> Autoscaler:
     """Everything wired.  Raises Invalid for what makes no sense, Busy where the cloud does not answer.
 
@@ -49,7 +54,16 @@ def assemble(
         random=random.random,
         together=side_by_side,
         readiness_check=readiness_check_of(located),
+        picture=_picture(watches, kubernetes),
     )
+
+
+def _picture(watches: "Watches | None", kubernetes: "KubernetesApi") -> Picture | None:
+    if watches is None:
+        return None
+    from holdfast.app.autoscaler.watching import WatchedPicture
+
+    return WatchedPicture(watches, kubernetes)
 
 
 def locate(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple[Settings, "Ec2Cloud"]:

@@ -111,14 +111,16 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _permissions(api: "KubernetesApi", settings: Settings) -> Iterator[Check]:
     from holdfast.adapters.kubernetes import CALLS
-    from holdfast.adapters.kubernetes.calls import LIST_NODE_METRICS
+    from holdfast.adapters.kubernetes.calls import LIST_NODE_METRICS, WATCHES
     from holdfast.adapters.kubernetes.permissions import can_i
 
     wanted = [call for call in CALLS if call != LIST_NODE_METRICS or settings.metrics == "metrics-server"]
     try:
         for permission in can_i(api.client, wanted):
-            says = "allowed" if permission.allowed else "not allowed"
-            yield Check(KUBERNETES, str(permission.call), permission.allowed, says, permission.fix)
+            may, watches = permission.allowed, permission.call in WATCHES
+            says = "allowed" if may else "not allowed: `run --watch` needs it" if watches else "not allowed"
+            ok = None if watches and not may else may
+            yield Check(KUBERNETES, str(permission.call), ok, says, permission.fix)
     except HoldfastError as error:
         yield failed(KUBERNETES, "what we may do", error)
 

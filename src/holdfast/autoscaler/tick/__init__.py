@@ -17,6 +17,7 @@ from holdfast.autoscaler.ports import (
     Kubernetes,
     Load,
     Metrics,
+    Picture,
     ReadinessCheck,
 )
 from holdfast.autoscaler.reasons import TickOutcome
@@ -61,6 +62,8 @@ class Autoscaler:
     together: Together = one_after_the_other
     readiness_check: ReadinessCheck | None = None
     """What else must call a new node Ready before it has joined."""
+    picture: Picture | None = None
+    """Of a process that watches the cluster."""
 
     def tick(
         self,
@@ -120,16 +123,20 @@ class Autoscaler:
             return False
         return any(notice.key not in turn.known_notices for notice in self.inbox.waiting())
 
-    def look(self, owner: str = "", cluster: Cluster = UNREAD) -> Listings:
-        """Everything that can be seen now, beside the record as it was read before.  Changes nothing."""
+    def look(self, owner: str = "", cluster: Cluster = UNREAD, watched: Kubernetes | None = None) -> Listings:
+        """Everything that can be seen now, beside the record as it was read before.  Changes nothing.
+
+        `watched`: the cluster as its watches tell it, in place of lists.
+        """
         settings, troubles = self.settings, list[str]()
-        cluster_uid = self.kubernetes.cluster_uid()
+        kubernetes = watched or self.kubernetes
+        cluster_uid = kubernetes.cluster_uid()
         instances = self.cloud.instances()
-        nodes = self.kubernetes.nodes()
-        pods = self.kubernetes.pods()
+        nodes = kubernetes.nodes()
+        pods = kubernetes.pods()
         budgets: Sequence[Budget] = ()
         try:
-            budgets = self.kubernetes.budgets()
+            budgets = kubernetes.budgets()
         except (Busy, Unknown) as error:
             troubles.append(f"the disruption budgets cannot be listed ({error})")
         workers = {instance.instance_id for instance in instances if instance.state in ALIVE}
@@ -144,8 +151,8 @@ class Autoscaler:
             instances=instances,
             nodes=nodes,
             pods=pods,
-            namespaces=look_at_namespaces(self.kubernetes, pods, troubles),
-            volumes=look_at_volumes(self.kubernetes, pods, troubles),
+            namespaces=look_at_namespaces(kubernetes, pods, troubles),
+            volumes=look_at_volumes(kubernetes, pods, troubles),
             budgets=budgets,
             load=self.metrics.load(serving, pods, settings.idle_down_s),
             loads=self._loads(instances, serving, pods),

@@ -14,6 +14,7 @@ from holdfast.autoscaler.restored import read_on
 from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.snapshot.build import build
+from holdfast.autoscaler.watch.anew import must_look_anew
 from holdfast.autoscaler.workflow import Ahead, conclude, workflow
 from holdfast.cloud.kubernetes import instance_id_of
 from holdfast.kernel import (
@@ -73,7 +74,13 @@ class Turn:
         self.known_notices: frozenset[str] = frozenset()
         """The notices that the last look knew."""
         self._known = Cluster()
+        self._version = 0
+        """Of the record, as it was last read."""
         self._snapshot: Snapshot | None = None
+        self._watched = False
+        """Whether the last look rests on what was watched."""
+        self._follows = False
+        """Whether the next step follows a commit of this turn."""
 
     def run(self) -> TickResult:
         troubles, trouble, rounds = 0, "no time was left to begin with", 0
@@ -170,7 +177,7 @@ class Turn:
         asked_s = self._auto.clock.now_s()  # before: a process that sleeps over the answer has an old record
         found = self._found()
         self._executor.read_s = asked_s
-        self._known = found.value
+        self._known, self._version, self._follows = found.value, found.version, False
         self.held = self.held or found.value.lock.owner == self._owner
         return found
 
@@ -182,13 +189,19 @@ class Turn:
         return found
 
     def _step(self, cluster: Cluster, snapshot: Snapshot, now_s: float) -> Ahead:
-        self._stepped = self._locked_step(cluster, snapshot, now_s)
+        """On the newest look of this turn: what must not rest on a picture is looked at anew."""
+        self._stepped = self._locked_step(cluster, self._snapshot or snapshot, now_s)
+        if self._follows and isinstance(self._stepped, Do):
+            return self._stepped  # the driver ends the turn here, if a look is needed: rule 5
+        if self._watched and must_look_anew(cluster, self._stepped):
+            seen = self._look(anew=True)
+            self._stepped = self._locked_step(cluster, seen, self._auto.clock.now_s())
         return self._stepped
 
     def _commit(self, found: Versioned[Cluster], write: Write[Cluster], commit_id: str) -> Versioned[Cluster]:
         done = self._auto.store.commit(SUBJECT, found, write, commit_id)
         self._done += 1
-        self._known = done.value
+        self._known, self._follows = done.value, True
         self.held = self.held or done.value.lock.owner == self._owner
         if write is self._stepped:
             self._tell(write)
@@ -196,8 +209,11 @@ class Turn:
             self._executor.announce(write.events, self._snapshot)
         return done
 
-    def _look(self) -> Snapshot:
-        listings = self._auto.look(self._owner, self._known)
+    def _look(self, *, anew: bool = False) -> Snapshot:
+        a = self._auto
+        picture = None if anew or a.picture is None else a.picture.current(self._version)
+        self._watched = picture is not None
+        listings = a.look(self._owner, self._known, picture)
         self._executor.names = {instance_id_of(node): node.metadata.name for node in listings.nodes}
         self._executor.budgets = listings.budgets
         self.known_notices = frozenset(notice.key for notice in listings.notices)

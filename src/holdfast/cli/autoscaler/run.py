@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from holdfast.cli.session import WRONG, log_format, options
 from holdfast.cli.times import Seconds
 
 if TYPE_CHECKING:
+    from holdfast.adapters.kubernetes.watch.watches import Watches
     from holdfast.app.listening import Listener
     from holdfast.autoscaler.result import TickResult
     from holdfast.cli.autoscaler.loop import Loop
@@ -33,7 +34,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="Seconds between two turns in which there is nothing to do.",
 )
-@click.option("--metrics-port", type=click.IntRange(1, 65_535), help="Serve /metrics for Prometheus here.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Follow the cluster, and turn at once when something changes that matters.",
+)
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65_535),
+    help="Serve /metrics for Prometheus here, and /health and /ready for probes.",
+)
 @click.option("--metrics-address", default="0.0.0.0", show_default=True, help="… on this address.")
 @log_format
 @click.option("--turns", type=click.IntRange(min=1), help="End by itself after so many turns.")
@@ -42,6 +52,7 @@ def command(
     as_json: bool,
     create_tables: bool,
     every: float,
+    watch: bool,
     metrics_port: int | None,
     metrics_address: str,
     log_format: str,
@@ -50,12 +61,15 @@ def command(
     """Run it in a loop.  SIGTERM or Ctrl-C ends it after the turn that runs, within seconds.
 
     It may be killed at any moment, and may run beside others: the next tick goes on from
-    the record.  With --json, one line a turn goes to stdout; the log goes to stderr.  With
-    --turns, exit code 1 if the last one could not do its work.
+    the record.  With --watch it follows nodes, pods, budgets, claims and namespaces, and
+    decides by what it has seen while that is current; before it removes anything it lists them anew.
+    With --json, one line a turn goes to stdout; the log goes to stderr.  With --turns, exit
+    code 1 if the last one could not do its work.
 
     \b
     Example:
       holdfast autoscaler run --every 30 --metrics-port 9095 --log-format json
+      holdfast autoscaler run --watch --metrics-port 9095
     """
     from holdfast.adapters.logs import set_up
     from holdfast.app.listening import listening
@@ -65,8 +79,9 @@ def command(
     with session(config, as_json, in_lines=True) as ours:
         log = set_up(log_format)
         collector = MetricsCollector(ours.settings.cluster_name)
+        watches: list[Watches] = []
         loop = Loop(
-            make=lambda: ours.autoscaler(create_tables=create_tables),
+            make=lambda: ours.autoscaler(create_tables=create_tables, watches=next(iter(watches), None)),
             owner=owner("run"),
             every_s=every,
             collector=collector,
@@ -81,7 +96,8 @@ def command(
         with (
             told_to_stop(end),
             listening(_listener(ours, loop)),
-            _served(collector, metrics_address, metrics_port),
+            _served(collector, metrics_address, metrics_port, every),
+            _watching(ours, loop, watches) if watch else nullcontext(),
         ):
             last = loop.run(turns or 0)
         log.info("stopped")
@@ -107,20 +123,28 @@ def _say(result: "TickResult") -> None:
 
 
 @contextmanager
-def _served(collector: "MetricsCollector", address: str, port: int | None) -> Iterator[None]:
+def _watching(ours: "Session", loop: "Loop", watches: "list[Watches]") -> Iterator[None]:
+    from holdfast.app.autoscaler.watching import watching
+    from holdfast.cli.autoscaler.loop.metrics import of_watches
+
+    with watching(ours.settings, loop.news.set) as made:
+        watches.append(made)
+        loop.collector.watched = lambda: of_watches(made)
+        yield
+
+
+@contextmanager
+def _served(collector: "MetricsCollector", address: str, port: int | None, every_s: float) -> Iterator[None]:
     if port is None:
         yield
         return
-    from prometheus_client import start_http_server
+    from holdfast.cli.autoscaler.loop.endpoints import served
 
-    try:
-        server, thread = start_http_server(port, address, registry=collector.registry())
-    except OSError as error:
-        click.echo(f"error: --metrics-port {port} on {address}: {error.strerror}; choose another", err=True)
-        raise SystemExit(WRONG) from error
-    try:
+    with ExitStack() as serving:
+        try:
+            serving.enter_context(served(collector, address, port, every_s))
+        except OSError as error:
+            told = f"error: --metrics-port {port} on {address}: {error.strerror}; choose another"
+            click.echo(told, err=True)
+            raise SystemExit(WRONG) from error
         yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -12,6 +12,7 @@ import click
 from holdfast.cli.session import NOT_FOUND, common_hint, is_unconfigured, read_toml, told_plainly, warn
 
 if TYPE_CHECKING:
+    from holdfast.adapters.kubernetes.watch.watches import Watches
     from holdfast.app.autoscaler.stores import Stores
     from holdfast.autoscaler.settings import Settings
     from holdfast.autoscaler.tick import Autoscaler
@@ -29,10 +30,10 @@ class Session:
     settings: "Settings"
     as_json: bool
 
-    def autoscaler(self, *, create_tables: bool = False) -> "Autoscaler":
+    def autoscaler(self, *, create_tables: bool = False, watches: "Watches | None" = None) -> "Autoscaler":
         from holdfast.app.autoscaler import wiring
 
-        return wiring.assemble(self.settings, os.environ, create_tables=create_tables)
+        return wiring.assemble(self.settings, os.environ, create_tables=create_tables, watches=watches)
 
     def stores(self) -> "Stores":
         from holdfast.app.autoscaler.stores import open_stores

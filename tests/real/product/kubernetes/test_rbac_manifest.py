@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,8 +13,10 @@ from holdfast.adapters.kubernetes.auth.access import Access
 from holdfast.adapters.kubernetes.auth.trust import authority
 from holdfast.adapters.kubernetes.calls import GET_NAMESPACE, REVIEW_ACCESS
 from holdfast.adapters.kubernetes.client import Client
+from holdfast.adapters.kubernetes.errors import translate_answer
 from holdfast.adapters.kubernetes.metrics import MetricsServer
 from holdfast.adapters.kubernetes.permissions import can_i
+from holdfast.adapters.kubernetes.watch.watches import KINDS
 from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import Eviction, KubeNode, Meta, Pod
 from tests.real.corner import Corner
@@ -75,6 +78,16 @@ def ask_metrics(api: KubernetesApi) -> None:
     assert " 404 " in problem
 
 
+def watch(api: KubernetesApi, call: Call, path: str) -> None:
+    """Until the head of the answer."""
+    stream = api.client.stream(call, path, {"watch": "true", "timeoutSeconds": "1"}, silence_max_s=30)
+    try:
+        if stream.status != 200:
+            raise translate_answer(call, stream.whole(), writes=False)
+    finally:
+        stream.close()
+
+
 def attempts(api: KubernetesApi, node: str) -> Mapping[Call, Callable[[], object]]:
     """Each call of the product, by the method of the adapter that makes it."""
     return {
@@ -94,6 +107,7 @@ def attempts(api: KubernetesApi, node: str) -> Mapping[Call, Callable[[], object
         Call("list", "storageclasses", "storage.k8s.io"): lambda: volumes.storage_classes(api.client),
         Call("list", "csinodes", "storage.k8s.io"): lambda: volumes.csi_nodes(api.client),
         Call("list", "csidrivers", "storage.k8s.io"): lambda: volumes.csi_drivers(api.client),
+        **{kind.watch_call: partial(watch, api, kind.watch_call, kind.path) for kind in KINDS},
         Call("list", "nodes", "metrics.k8s.io"): lambda: ask_metrics(api),
     }
 

@@ -22,6 +22,11 @@ from holdfast.kernel import HoldfastError, Logged
 TURN_S: Final = 20.0
 """A turn ends after this long, so that a signal to stop is heard; the next one goes on at once."""
 
+TOGETHER_S: Final = 0.03
+"""What happens within so long is seen by one turn."""
+APART_MAX_S: Final = 1.0
+"""After a turn it rests for as long as that took, or for this, before it can be woken."""
+
 SAY_AGAIN_S: Final = 20.0
 
 log = logging.getLogger(LOGGER)
@@ -36,10 +41,12 @@ class Loop:
     collector: MetricsCollector
     stop: threading.Event = field(default_factory=threading.Event)
     news: threading.Event = field(default_factory=threading.Event)
-    """Set by what ends the rest between two turns: a notice that was heard, or a signal to stop."""
+    """Set by what ends the rest between two turns: a notice, a change that was watched, a signal to stop."""
     turned: Callable[[TickResult], None] = lambda result: None
     _version: int | None = None
     """Up to which the log has been counted."""
+    _took_s: float = 0.0
+    """How long the last turn took."""
     _said: tuple[str, str] = ("", "")
     """What the last turn came to: said again only when it changes."""
     _failing_since_s: float = 0.0
@@ -59,11 +66,16 @@ class Loop:
             done += 1
             if turns and done >= turns:
                 break
-            self.news.wait(self._pause_s(result, autoscaler.clock.now_s()))
-            self.news.clear()
+            self._rest(self._pause_s(result, autoscaler.clock.now_s()))
             if result.outcome.failed and not self.stop.is_set():
                 autoscaler = self._made_again(autoscaler)
         return result
+
+    def _rest(self, pause_s: float) -> None:
+        """Until it is time, or something has happened."""
+        if self.news.wait(pause_s) and pause_s:
+            self.stop.wait(max(TOGETHER_S, min(self._took_s, APART_MAX_S)))
+        self.news.clear()
 
     def end(self) -> None:
         """After the turn that runs."""
@@ -76,6 +88,7 @@ class Loop:
                 self._count(autoscaler)
             began_s = autoscaler.clock.now_s()
             result = autoscaler.tick(self.owner, until_s=began_s + TURN_S, told=self._tell)
+            self._took_s = max(0.0, autoscaler.clock.now_s() - began_s)
             self._show(autoscaler, result)
             self._say(result, began_s, autoscaler.clock.now_s())
         self.turned(result)

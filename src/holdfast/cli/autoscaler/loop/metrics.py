@@ -1,16 +1,31 @@
 """The figures of the daemon, for Prometheus to fetch."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.report.gauges import Gauge, counted
 from holdfast.kernel import Logged
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
     from prometheus_client.registry import CollectorRegistry
+
+    from holdfast.adapters.kubernetes.watch.watches import Watches
+
+
+Watched = tuple[str, str, float]
+"""A name, what it says, and the figure."""
+
+
+def of_watches(watches: "Watches") -> Sequence[Watched]:
+    current = not watches.doubt()
+    return (
+        ("holdfast_watch_current", "1 while what is watched is known to be current.", float(current)),
+        ("holdfast_watch_listings", "How often a kind of objects was listed whole.", watches.listings),
+    )
 
 
 @dataclass(eq=False)
@@ -20,13 +35,18 @@ class MetricsCollector:
     cluster: str
     gauges: Sequence[Gauge] = ()
     turned_s: float = 0.0
+    outcome: str = ""
+    """Of the last turn."""
+    failed: bool = False
+    watched: Callable[[], Sequence[Watched]] = tuple
+    """Of a process that watches the cluster."""
     turns: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
 
-    def turned(self, outcome: str, at_s: float, events: Iterable[Logged]) -> None:
+    def turned(self, outcome: TickOutcome, at_s: float, events: Iterable[Logged]) -> None:
         self.turns[outcome] += 1
         self.events += counted(events)
-        self.turned_s = at_s
+        self.outcome, self.failed, self.turned_s = outcome, outcome.failed, at_s
 
     def collect(self) -> "Iterator[Metric]":
         """Called by prometheus_client at every scrape."""
@@ -42,6 +62,10 @@ class MetricsCollector:
         )
         last.add_metric([self.cluster], self.turned_s)
         yield last
+        for name, help_text, value in self.watched():
+            figure = GaugeMetricFamily(name, help_text, labels=["cluster"])
+            figure.add_metric([self.cluster], value)
+            yield figure
         for name, help_text, label, counts in (
             ("holdfast_turns", "Turns by what they came to.", "outcome", self.turns),
             ("holdfast_events", "Events by kind, since this process began.", "kind", self.events),

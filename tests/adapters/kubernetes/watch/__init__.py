@@ -1,0 +1,1 @@
+"""Watches: what a server sends is followed, through every trouble on the way."""
