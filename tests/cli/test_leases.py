@@ -114,6 +114,7 @@ def test_a_holder_of_the_turn_that_is_dead_is_not_said_to_restart(
     assert [json.loads(line)["restarting"] for line in found.stdout.splitlines()] == [once, watched]
     shown = run("status", DATABASE=database, KDS_WORKER_COUNT="3").stdout
     assert ("worker-1, if it lives" in shown) == bool(once)
+    assert "worker-1 wrote the agreed cap: 30/3 → 60/3" in shown, "why it last changed, not whose turn it is"
 
 
 @pytest.mark.parametrize(

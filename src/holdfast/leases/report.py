@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.kernel import Logged, Versioned
 from holdfast.leases.alarm import leases_to_hold, unread_now, workers_needed
-from holdfast.leases.cap import Cap, View
+from holdfast.leases.cap import Cap, View, tell_of_an_agreement
 from holdfast.leases.ports import NotKnown
 from holdfast.leases.restart import holder
 from holdfast.leases.rows import Rows, WorkerRow
@@ -36,7 +36,7 @@ class WorkerLine:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Why it last changed."""
+    """Why the agreement last changed."""
 
     at_s: float
     kind: str
@@ -158,7 +158,7 @@ def _told(view: View | None, lease_rows: int, settings: Settings) -> int | None:
 
 
 def _change(events: Sequence[Logged]) -> Change | None:
-    if not events:
-        return None
-    event = events[-1].event
-    return Change(event.at_s, str(event.kind), event.about, event.reason)
+    """Alarms and turns stand beside the agreement, and are shown by themselves."""
+    every = [logged.event for logged in events]
+    event = next((event for event in reversed(every) if tell_of_an_agreement([event])), None)
+    return Change(event.at_s, str(event.kind), event.about, event.reason) if event else None

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from holdfast.leases.rows import Rows, WorkerRow
     from holdfast.leases.settings import Settings
 
-EVENTS_SPAN = 5
-"""Versions that are read for why it last changed."""
+EVENTS_SPAN = 50
+"""Versions that are read for why the agreement last changed: each restart of a KCL since then is two."""
 BEATS: Final = 1.5
 """So many times between two beats are long enough to see one of every living worker."""
 
