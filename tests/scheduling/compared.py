@@ -7,8 +7,9 @@ from holdfast.autoscaler.scheduling.rooms import room_of
 from holdfast.cloud.kubernetes import Pod
 from tests.scheduling.generated import NAMESPACES, draw
 from tests.scheduling.naive import allows
+from tests.scheduling.naive_fit import takers
 from tests.scheduling.naive_volumes import after_placing, volumes_allow
-from tests.scheduling.verdicts import nodes_of, pod_of
+from tests.scheduling.verdicts import judge, nodes_of, pod_of
 
 
 def disagreements(topology: Any, seed: int) -> list[str]:
@@ -56,3 +57,17 @@ def _refusal(counted: Any, pod: Pod, room: Any) -> str:
     asked, needs = counted.asked(pod), counted.rules_of(pod).volumes
     tied = str(needs.misfit(room.name, room.labels)) if needs is not None else ""
     return tied or (str(asked.refusal(room)) if asked is not None else "")
+
+
+def misjudged(rules: Any, seed: int) -> list[str]:
+    """Where one way places a pod or preempts for it, and the other does not.  `rules`: see `judge`."""
+    drawn, found = draw(seed), []
+    nodes, where, lists = nodes_of(drawn), defaultdict[str, list[Pod]](list), drawn.volumes.lists()
+    for body in drawn.running:
+        where[body["spec"]["nodeName"]].append(pod_of(body))
+    for body in drawn.to_place:
+        pod = pod_of(body)
+        ours, slow = judge(pod, nodes, where, lists, rules), takers(pod, nodes, where, NAMESPACES, lists)
+        if (ours.free, ours.preempts) != slow:
+            found.append(f"{pod.metadata.name}: {ours.free}, {ours.preempts}; the slow way: {slow}")
+    return found

@@ -75,7 +75,7 @@ def draw_volumes(seed: int, nodes: Sequence[str]) -> tuple[DrawnVolumes, Random]
             _volume(
                 f"free-{seed}-{n}",
                 "local",
-                _on(HOSTNAME, random.choice(nodes)),
+                is_on(HOSTNAME, random.choice(nodes)),
                 random.choice("135"),
                 csi=False,
             )
@@ -99,7 +99,7 @@ def _draw_claim(
     }
     if bound:
         name = spec["volumeName"] = f"pv-{meta['name']}"
-        affinity = {"zonal": _on(ZONE, random.choice("abc")), "tied": _on(HOSTNAME, random.choice(nodes))}
+        affinity = {"zonal": is_on(ZONE, random.choice("abc")), "tied": is_on(HOSTNAME, random.choice(nodes))}
         volume = _volume(name, "waits", affinity.get(kind), "4", csi=random.random() < 0.8)
         volume["spec"]["accessModes"] = spec["accessModes"]
         volume["spec"]["claimRef"] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", **meta}
@@ -109,7 +109,7 @@ def _draw_claim(
     drawn.claims.append({"metadata": meta, "spec": spec})
 
 
-def _on(label: str, value: str) -> dict[str, Any]:
+def is_on(label: str, value: str) -> dict[str, Any]:
     term = {"matchExpressions": [{"key": label, "operator": "In", "values": [value]}]}
     return {"required": {"nodeSelectorTerms": [term]}}
 

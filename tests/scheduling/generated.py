@@ -6,9 +6,13 @@ from typing import Any
 
 from tests.scheduling.drawn_volumes import DrawnVolumes, draw_volumes, give_volumes
 
+PREEMPTS = "PreemptLowerPriority"
 ZONE, HOSTNAME, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "example.com/rack"
 NAMESPACES = {"near": {"team": "a", "kind": "shop"}, "far": {"team": "b", "kind": "shop"}, "none": {}}
 APPS = ("web", "db", "cache")
+PRIORITIES = {"low": (-10, PREEMPTS), "high": (1_000, PREEMPTS), "polite": (1_000, "Never")}
+"""By class: the value, and whether such pods preempt others."""
+GPU = "example.com/gpu"
 TAINT = {"key": "dedicated", "value": "batch", "effect": "NoSchedule"}
 
 
@@ -47,9 +51,31 @@ def draw(seed: int, *, nodes: int = 6, pods: int = 10) -> Drawn:
         drawn.running.append(body)
     drawn.to_place = [_pod(random, f"waits-{n}") for n in range(pods)]
     drawn.volumes, which = draw_volumes(seed, names)
+    _fill(Random(f"more {seed}"), drawn)
     for body in (*drawn.running, *drawn.to_place):
         give_volumes(which, body, drawn.volumes, runs="nodeName" in body["spec"])
     return drawn
+
+
+def _fill(random: Random, drawn: Drawn) -> None:
+    """Priorities, devices, and on some clusters nodes that pods of low priority fill."""
+    for node in drawn.nodes:
+        node["devices"] = {GPU: random.choice("0012")}
+    for body in (*drawn.running, *drawn.to_place):
+        if random.random() < 0.3:
+            body["spec"]["priorityClassName"] = random.choice(("low", "low", "high", "high", "polite"))
+        if random.random() < 0.15:
+            of_it = body["spec"]["containers"][0]["resources"]
+            wanted = {GPU: random.choice("12")}
+            of_it["requests"], of_it["limits"] = {**of_it["requests"], **wanted}, wanted
+    for n in range(random.choice((0, 0, 4, 6))):
+        body = _pod(random, f"fills-{n}")
+        body["spec"] |= {
+            "nodeName": drawn.nodes[n]["name"],
+            "priorityClassName": random.choice(("low", "low", "high")),
+        }
+        body["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1500m"
+        drawn.running.append(body)
 
 
 def _pod(random: Random, name: str) -> dict[str, Any]:

@@ -1,16 +1,17 @@
 """What the shipped rules say about a drawn cluster."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from holdfast.autoscaler.scheduling.fit import refusal
+from holdfast.autoscaler.scheduling import preemption
 from holdfast.autoscaler.scheduling.rooms import room_of
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.cloud.kubernetes import KubeNode, Pod
 from holdfast.cloud.volumes import VolumeLists
-from tests.scheduling.generated import NAMESPACES, Drawn
+from tests.scheduling.generated import NAMESPACES, PREEMPTS, PRIORITIES, Drawn
 
 UNSCHEDULABLE_TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
@@ -26,7 +27,7 @@ def nodes_of(drawn: Drawn) -> list[KubeNode]:
                     "taints": [*each["taints"], *([UNSCHEDULABLE_TAINT] if each["unschedulable"] else [])],
                 },
                 "status": {
-                    "allocatable": {"cpu": "2", "memory": "4Gi", "pods": "110"},
+                    "allocatable": {"cpu": "2", "memory": "4Gi", "pods": "110", **each["devices"]},
                     "conditions": [{"type": "Ready", "status": "True"}],
                 },
             },
@@ -37,21 +38,43 @@ def nodes_of(drawn: Drawn) -> list[KubeNode]:
 
 
 def pod_of(body: Mapping[str, Any]) -> Pod:
-    return msgspec.convert(body, Pod)
+    """As the API server makes it: the class of its priority filled in."""
+    value, policy = PRIORITIES.get(body["spec"].get("priorityClassName", ""), (0, PREEMPTS))
+    return msgspec.convert(
+        {**body, "spec": {**body["spec"], "priority": value, "preemptionPolicy": policy}}, Pod
+    )
 
 
-def takers(
+@dataclass(frozen=True)
+class Verdict:
+    why: dict[str, str]
+    """By node: why it would not take the pod; empty if it would."""
+    in_vain: dict[str, str]
+    """By node: why not even the end of lesser pods makes room; asked only where none takes it as it is."""
+
+    @property
+    def free(self) -> list[str]:
+        return [node for node, why in self.why.items() if not why]
+
+    @property
+    def preempts(self) -> list[str]:
+        return [node for node, why in self.in_vain.items() if not why]
+
+
+def judge(
     pod: Pod,
     nodes: Sequence[KubeNode],
     where: Mapping[str, Sequence[Pod]],
     volumes: VolumeLists | None = None,
-) -> dict[str, str]:
-    """By node: why it would not take the pod; empty if it would."""
+    rules: Any = preemption,
+) -> Verdict:
+    """`rules`: the shipped module, or a variant of it."""
     rooms = [room_of(node, where.get(node.metadata.name, ())) for node in nodes]
     topology = Topology(((room, where.get(room.name, ())) for room in rooms), [pod], NAMESPACES, volumes)
-    asked = topology.asked(pod)
-    return {
-        room.name: refusal(pod, room, topology.rules_of(pod))
-        or (asked.refusal(room) if asked is not None else "")
+    why = {room.name: str(rules.no_room(pod, room, topology)) for room in rooms}
+    in_vain = {
+        room.name: str(rules.no_room_by_preemption(pod, room, where.get(room.name, ()), topology))
         for room in rooms
+        if all(why.values())
     }
+    return Verdict(why, in_vain)

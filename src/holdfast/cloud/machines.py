@@ -54,3 +54,5 @@ class Shape:
     memory: int
     pods: int = 110
     architecture: str = "amd64"
+    devices: tuple[tuple[str, int], ...] = ()
+    """GPUs and their like, by the names that pods ask for them, sorted."""

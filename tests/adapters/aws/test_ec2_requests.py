@@ -12,7 +12,7 @@ from holdfast.adapters.aws import ec2 as package
 from holdfast.adapters.aws.ec2 import launch as launches
 from holdfast.adapters.aws.ec2 import templates
 from holdfast.adapters.aws.ec2.calls import CALLS
-from holdfast.adapters.aws.ec2.catalog import shape_of
+from holdfast.adapters.aws.ec2.catalog import devices_of, shape_of
 from holdfast.adapters.aws.ec2.console import KEPT, end_of_console, masked
 from holdfast.adapters.aws.ec2.launch import run
 from holdfast.adapters.aws.ec2.templates import template_name
@@ -250,3 +250,20 @@ def test_the_end_of_a_console_is_kept_and_a_secret_across_the_cut_is_not(nitro: 
     assert end_of_console(client, "i-1") == "x" * (KEPT - 3) + "end"
     client.output = ""
     assert end_of_console(client, "i-1") == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "devices"),
+    [
+        ({}, ()),
+        ({"GpuInfo": {"Gpus": [{"Manufacturer": "NVIDIA", "Count": 4}]}}, (("nvidia.com/gpu", 4),)),
+        ({"GpuInfo": {"Gpus": [{"Manufacturer": "AMD", "Count": 1}]}}, (("amd.com/gpu", 1),)),
+        ({"GpuInfo": {"Gpus": [{"Manufacturer": "Unheard of", "Count": 1}]}}, ()),
+        (
+            {"NeuronInfo": {"NeuronDevices": [{"Count": 6, "CoreInfo": {"Count": 2}}]}},
+            (("aws.amazon.com/neuron", 6), ("aws.amazon.com/neuroncore", 12)),
+        ),
+    ],
+)
+def test_devices_are_called_as_pods_ask_for_them(told: Any, devices: tuple[tuple[str, int], ...]) -> None:
+    assert devices_of(told) == devices

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.autoscaler.scheduling import topology as shipped
 from tests.proof import prove
-from tests.scheduling.compared import disagreements
+from tests.scheduling.compared import disagreements, misjudged
 from tests.variants import broken
 
 ASKED, HERE = "holdfast.autoscaler.scheduling.topology.asked", "holdfast.autoscaler.scheduling.topology"
@@ -105,3 +105,38 @@ def test_rules_without_one_guard_disagree(name: str) -> None:
         built[each] = broken(each, {guard: without} if each == module else {}, also=built)
     assert is_caught(built[HERE])
     prove("variant", f"pod rules: {name}", caught_by="the slow way")
+
+
+PORTS = 1108
+"""A cluster where a host port is all that stands in the way."""
+PREEMPTION = "holdfast.autoscaler.scheduling.preemption"
+PREEMPTIONS = {
+    "a pod that preempts none preempts": (
+        'if pod.spec.preemption_policy == "Never":\n        return',
+        "if False:\n        return",
+    ),
+    "pods of the same priority are preempted": (
+        "return other.spec.priority < pod.spec.priority and",
+        "return other.spec.priority <= pod.spec.priority and",
+    ),
+    "what pods leave behind is not room": (
+        "free = reduce(add, map(requests_of, victims), room.free)",
+        "free = room.free",
+    ),
+    "pods that have gone are still in the way": (
+        "topology.put(room.name, topology.class_of(each), -1)",
+        "pass",
+    ),
+    "ports that are free again are still taken": (
+        "emptied = replace(room, free=free, ports=ports)",
+        "emptied = replace(room, free=free)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PREEMPTIONS)
+def test_preemption_without_one_guard_is_caught(name: str) -> None:
+    guard, without = PREEMPTIONS[name]
+    variant = broken(PREEMPTION, {guard: without})
+    assert any(misjudged(variant, seed) for seed in (*SEEDS, PORTS))
+    prove("variant", f"preemption: {name}", caught_by="the slow way")

@@ -11,6 +11,7 @@ CONTROLLERS = (
     "daemonset-controller",
     "deployment-controller",
     "disruption-controller",  # the status of budgets: without it every eviction is refused
+    "ephemeral-volume-controller",  # claims of volumes that live as long as their pod
     "garbage-collector-controller",
     "job-controller",
     "namespace-controller",

@@ -50,6 +50,8 @@ class Known:
 
     node: KubeNode
     instance: Instance
+    is_young: bool = False
+    """Its device plugin may not have told yet what it has."""
 
 
 def room_of(node: KubeNode, pods: Iterable[Pod], instance: Instance | None = None) -> Room:
@@ -122,14 +124,26 @@ def candidate(
 def _size(
     kind: str, settings: Settings, shapes: Mapping[str, Shape], known: Sequence[Known]
 ) -> Amount | None:
-    seen = [amount_of(one.node.status.allocatable) for one in known if one.instance.instance_type == kind]
+    shape = shapes.get(kind)
+    seen = [
+        expected(amount_of(one.node.status.allocatable), shape if one.is_young else None)
+        for one in known
+        if one.instance.instance_type == kind
+    ]
     if seen:
         return reduce(_lesser, seen)
-    shape = shapes.get(kind)
     if shape is None:
         return None
     pods = min(shape.pods, settings.pods_per_node)
-    return Amount(shape.cpu_m, shape.memory, pods, ((EPHEMERAL_STORAGE, UNKNOWN_DISK),))
+    disk = Amount(shape.cpu_m, shape.memory, pods, ((EPHEMERAL_STORAGE, UNKNOWN_DISK),))
+    return expected(disk, shape)
+
+
+def expected(offers: Amount, shape: Shape | None) -> Amount:
+    """With the devices that a machine of this shape has and its node does not tell yet."""
+    there = dict(offers.extended)
+    missing = [(name, count) for name, count in (shape.devices if shape else ()) if name not in there]
+    return replace(offers, extended=tuple(sorted((*offers.extended, *missing)))) if missing else offers
 
 
 def _lesser(one: Amount, other: Amount) -> Amount:

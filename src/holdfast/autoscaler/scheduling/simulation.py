@@ -15,7 +15,8 @@ from holdfast.autoscaler.scheduling.fit import Room, named
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.scheduling.pack import Packed, pack, unplaceable
 from holdfast.autoscaler.scheduling.pod_groups import owner_of
-from holdfast.autoscaler.scheduling.rooms import Known, candidate, daemons, room_of
+from holdfast.autoscaler.scheduling.preemption import foreseen
+from holdfast.autoscaler.scheduling.rooms import Known, candidate, daemons, expected, room_of
 from holdfast.autoscaler.scheduling.terms import NamespaceLabels
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.settings import Settings
@@ -35,6 +36,8 @@ from holdfast.cloud.volumes import VolumeLists
 
 NAMED_MAX = 10
 """Pods of one kind that are named one by one."""
+DEVICES_WITHIN_S = 900
+"""From its launch until a machine's device plugin must have told what it has."""
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
 
@@ -74,6 +77,7 @@ class Simulation:
         budgets: Sequence[Budget],
         shapes: Mapping[str, Shape],
         places: Sequence[Place],
+        at_s: float = 0.0,
         left_alone: frozenset[str] = frozenset(),
         namespaces: NamespaceLabels | None = None,
         volumes: VolumeLists | None = None,
@@ -82,9 +86,12 @@ class Simulation:
         self._settings, self._workers, self._shapes, self._places = settings, workers, shapes, places
         self._left_alone, self._namespaces, self._volumes = left_alone, namespaces, volumes
         self._nodes, self._other_nodes, self._all_budgets = nodes, other_nodes, budgets
+        self._at_s = at_s
         self._worker_of = {worker.instance_id: worker for worker in workers}
         self.unbound: list[Pod] = []
         self._on: defaultdict[str, list[Pod]] = defaultdict(list)
+        self._nominated: defaultdict[str, list[Pod]] = defaultdict(list)
+        """By node: pods for which the scheduler makes room there."""
         on, unbound = self._on, self.unbound
         for pod in pods:
             name = pod.spec.node_name
@@ -92,6 +99,8 @@ class Simulation:
                 on[name].append(pod)
             else:
                 unbound.append(pod)
+                if pod.status.nominated_node_name and pod.metadata.deletion_timestamp is None:
+                    self._nominated[pod.status.nominated_node_name].append(pod)
         self._packed: dict[int, Packed] = {}
         self._stay: dict[str, str] = {}
         self._unplaceable: dict[tuple[frozenset[str], frozenset[str]], str] = {}
@@ -99,9 +108,23 @@ class Simulation:
     def pods_on(self, node_name: str) -> Sequence[Pod]:
         return self._on.get(node_name, ())
 
+    def _in_room_of(self, node_name: str) -> Sequence[Pod]:
+        """The pods that take room there: those that run, and those that are about to."""
+        nominated = self._nominated.get(node_name)
+        return [*self.pods_on(node_name), *nominated] if nominated else self.pods_on(node_name)
+
+    @cached_property
+    def _refused(self) -> list[Pod]:
+        return [pod for pod in self.unbound if is_unschedulable(pod)]
+
     @cached_property
     def demand(self) -> list[Pod]:
-        return [pod for pod in self.unbound if is_unschedulable(pod)]
+        """Pods that the scheduler finds no room for, and will not make room for either."""
+        refused = self._refused
+        if not refused:
+            return refused
+        will = foreseen(refused, self.rooms, self._on, self.topology, self._at_s)
+        return [pod for pod in refused if pod.metadata.uid not in will] if will else refused
 
     @property
     def pending(self) -> int:
@@ -137,7 +160,7 @@ class Simulation:
 
     def packed(self, on_its_way: int) -> Packed:
         if on_its_way not in self._packed:
-            rooms = [*self.rooms.values(), *self._coming(on_its_way)]
+            rooms = [*map(self._with_devices, self.rooms.values()), *self._coming(on_its_way)]
             limit = self._settings.max_workers
             packed = pack(self.demand, rooms, self.candidates, limit, self._left_alone, self.topology)
             self._packed[on_its_way] = packed
@@ -146,20 +169,31 @@ class Simulation:
     @cached_property
     def rooms(self) -> dict[str, Room]:
         """What stands and offers room now, by node."""
-        rooms = [room_of(node, self.pods_on(node.metadata.name)) for node in self._other_nodes]
+        rooms = [room_of(node, self._in_room_of(node.metadata.name)) for node in self._other_nodes]
         for instance_id, node in self._nodes.items():
             worker = self._worker_of[instance_id]
             if worker.alive and not worker.joining:
-                rooms.append(room_of(node, self.pods_on(node.metadata.name), worker.instance))
+                rooms.append(room_of(node, self._in_room_of(node.metadata.name), worker.instance))
         return {room.name: room for room in rooms}
+
+    def _with_devices(self, room: Room) -> Room:
+        """A node that joined just now is expected to tell of its GPUs: no other is asked for meanwhile."""
+        worker = self._worker_of.get(room.instance_id)
+        if worker is None or not self._is_young(worker):
+            return room
+        free = expected(room.free, self._shapes.get(worker.instance.instance_type))
+        return room if free is room.free else replace(room, free=free)
+
+    def _is_young(self, worker: Worker) -> bool:
+        return self._at_s - worker.instance.launched_s < DEVICES_WITHIN_S
 
     @cached_property
     def topology(self) -> Topology:
         """Where all pods are, on nodes that offer no room now too."""
         nodes = [*self._other_nodes, *self._nodes.values()]
         return Topology(
-            ((_place(node), self.pods_on(node.metadata.name)) for node in nodes),
-            self.demand,
+            ((_place(node), self._in_room_of(node.metadata.name)) for node in nodes),
+            self._refused,
             self._namespaces,
             self._volumes,
         )
@@ -182,7 +216,7 @@ class Simulation:
 
     def _known(self, pool: str) -> list[Known]:
         return [
-            Known(self._nodes[w.instance_id], w.instance)
+            Known(self._nodes[w.instance_id], w.instance, self._is_young(w))
             for w in self._workers
             if w.alive and w.ready and not w.joining and w.instance.pool == pool
         ]

@@ -128,6 +128,7 @@ def simulate(listings: Listings, joined: Joined) -> Simulation:
         budgets=listings.budgets,
         shapes=listings.shapes,
         places=joined.places,
+        at_s=listings.at_s,
         left_alone=left_alone(listings.cluster, listings.at_s),
         namespaces=listings.namespaces,
         volumes=listings.volumes,

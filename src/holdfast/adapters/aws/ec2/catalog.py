@@ -20,11 +20,17 @@ MIB: Final = 1024 * 1024
 MEMORY_LEFT: Final = 0.925
 EVICTION_BYTES: Final = 100 * MIB
 ARCHITECTURES: Final = {"x86_64": "amd64", "arm64": "arm64"}
+GPUS: Final = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Habana": "habana.ai/gaudi"}
+"""By their maker: what the maker's device plugin calls them."""
+NEURON: Final = "aws.amazon.com/neuron"
+NEURON_CORE: Final = "aws.amazon.com/neuroncore"
 
 Known = TypeVar("Known")
 
 
-def shape_of(cpus: int, memory_mib: int, architecture: str, pods: int) -> Shape:
+def shape_of(
+    cpus: int, memory_mib: int, architecture: str, pods: int, devices: tuple[tuple[str, int], ...] = ()
+) -> Shape:
     """What pods may ask for on a machine that is sold with so much.
 
     Memory: 7.5 % less, because firmware and kernel keep that much of what is advertised before
@@ -33,7 +39,23 @@ def shape_of(cpus: int, memory_mib: int, architecture: str, pods: int) -> Shape:
     and then; one that is too high would launch nodes that the waiting pods do not fit.
     """
     memory = int(memory_mib * MIB * MEMORY_LEFT) - EVICTION_BYTES
-    return Shape(cpu_m=cpus * 1_000, memory=max(0, memory), pods=pods, architecture=architecture)
+    return Shape(
+        cpu_m=cpus * 1_000, memory=max(0, memory), pods=pods, architecture=architecture, devices=devices
+    )
+
+
+def devices_of(seen: "InstanceTypeInfoTypeDef") -> tuple[tuple[str, int], ...]:
+    """What a pod may ask for once the device plugin runs there.  A maker that is not known is left out."""
+    found: dict[str, int] = {}
+    for gpu in seen.get("GpuInfo", {}).get("Gpus", []):
+        name = GPUS.get(gpu.get("Manufacturer", ""))
+        if name is not None:
+            found[name] = found.get(name, 0) + gpu.get("Count", 0)
+    for device in seen.get("NeuronInfo", {}).get("NeuronDevices", []):
+        count = device.get("Count", 0)
+        found[NEURON] = found.get(NEURON, 0) + count
+        found[NEURON_CORE] = found.get(NEURON_CORE, 0) + count * device.get("CoreInfo", {}).get("Count", 0)
+    return tuple(sorted((name, count) for name, count in found.items() if count))
 
 
 class Catalog:
@@ -119,6 +141,7 @@ class Catalog:
             seen["MemoryInfo"]["SizeInMiB"],
             next((name for told, name in ARCHITECTURES.items() if told in offered), "amd64"),
             self._pods_per_node,
+            devices_of(seen),
         )
 
 

@@ -1,0 +1,78 @@
+"""Pods that the scheduler makes room for ask for no node."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.autoscaler.snapshot import Snapshot
+from holdfast.autoscaler.snapshot.build import build
+from holdfast.cloud.kubernetes import Pod
+from tests.workloads import UNSCHEDULABLE, listings, node, pending, pod
+
+AT_S = 1_767_225_630.0
+JUST_NOW, LONG_AGO = "2026-01-01T00:00:10Z", "2025-12-31T23:00:00Z"
+SMALL = pod("batch", node="n-1", cpu="1500m", spec={"priority": -10})
+
+
+def urgent(said: str = "0/1 nodes are available", since: str = JUST_NOW, **spec: Any) -> Pod:
+    condition = {**UNSCHEDULABLE, "message": said, "lastTransitionTime": since}
+    return pod("urgent", cpu="1", spec={"priority": 1_000, **spec}, status={"conditions": [condition]})
+
+
+def seen(*pods: Pod) -> Snapshot:
+    return build(listings(node("n-1"), pods=pods, at_s=AT_S))
+
+
+def test_a_pod_that_will_preempt_asks_for_no_node() -> None:
+    assert seen(SMALL, urgent()).needs(0) == ()
+    assert seen(SMALL, urgent()).pending == 0
+
+
+@pytest.mark.parametrize(
+    "waits",
+    [
+        urgent(preemptionPolicy="Never"),
+        urgent(
+            said="0/1 nodes are available. preemption: 0/1 nodes are available: 1 No preemption victims found"
+        ),
+        urgent(since=LONG_AGO),
+        urgent(since="never"),
+        urgent(priority=-10),
+        urgent(nodeSelector={"disk": "ssd"}),
+    ],
+    ids=[
+        "polite",
+        "the scheduler found no victims",
+        "long ago",
+        "unknown since when",
+        "no lesser pod",
+        "elsewhere",
+    ],
+)
+def test_a_pod_that_will_not_preempt_is_counted(waits: Pod) -> None:
+    found = seen(SMALL, waits)
+
+    assert found.unschedulable == 1
+    assert found.needs(0) or found.unsatisfiable
+
+
+def test_one_pod_preempts_on_a_node_and_others_ask_for_more() -> None:
+    two = [
+        urgent(),
+        pod(
+            "second",
+            cpu="1",
+            spec={"priority": 1_000},
+            status={"conditions": [{**UNSCHEDULABLE, "lastTransitionTime": JUST_NOW}]},
+        ),
+    ]
+
+    assert [need.count for need in seen(SMALL, *two).needs(0)] == [1]
+
+
+def test_a_nominated_pod_takes_the_room_that_is_made_for_it() -> None:
+    """What is free there is not given away a second time."""
+    coming = pod("coming", cpu="1800m", spec={"priority": 1_000}, status={"nominatedNodeName": "n-1"})
+
+    assert seen(pending("web", cpu="500m")).needs(0) == ()
+    assert [need.count for need in seen(coming, pending("web", cpu="500m")).needs(0)] == [1]
