@@ -330,4 +330,5 @@ def test_everything_is_plain_json() -> None:
         "bars_to_scale_up",
         "scales_down_only_if",
         "troubles",
+        "consolidation",
     } == set(said["fleet"])
