@@ -5,6 +5,8 @@ import json
 import logging
 from typing import Any
 
+import pytest
+
 from holdfast.adapters.logs import concerning, set_up
 
 
@@ -52,6 +54,20 @@ def test_text_lines_name_the_level_only_where_it_matters() -> None:
     first, second = stream.getvalue().splitlines()
     assert first.endswith("Z all is well")
     assert second.endswith("Z error: it is not")
+
+
+@pytest.mark.parametrize("style", ["text", "level", "json"])
+def test_no_control_character_is_written_from_a_message_or_an_exception(style: str) -> None:
+    stream = io.StringIO()
+    logger = set_up(style, stream=stream)
+
+    try:
+        raise ValueError("\x1b[2J of a console")
+    except ValueError:
+        logger.exception("pod \x1b]0;title\x07")
+
+    assert "\x1b" not in stream.getvalue()
+    assert "\x07" not in stream.getvalue()
 
 
 def test_setting_up_again_replaces_and_reaches_no_other_logger() -> None:

@@ -18,6 +18,7 @@ from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cli import main
 from holdfast.cli.autoscaler import doctor
+from holdfast.cloud.launches import launch_token
 from tests.adapters.kubernetes.kubernetes_stub import Said, saying
 from tests.ministack import client_for
 
@@ -213,6 +214,7 @@ OURS = {
     "State": {"Name": "running"},
     "LaunchTime": datetime(2026, 1, 1, tzinfo=UTC),
     "Tags": [{"Key": "holdfast:action", "Value": "1-req"}],
+    "ClientToken": launch_token("1-req", 1, 1),
 }
 
 

@@ -59,8 +59,7 @@ class LevelLines(logging.Formatter):
     """Level, message and fields, as stream workers write them; the time is the log driver's business."""
 
     def format(self, record: logging.LogRecord) -> str:
-        text = f"{record.levelname}  {record.getMessage()}"
-        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+        return _told(self, record, f"{record.levelname}  {record.getMessage()}")
 
 
 class TextLines(logging.Formatter):
@@ -68,8 +67,12 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
-        text = f"{when(record.created)} {level}{plain(record.getMessage())}"
-        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+        return _told(self, record, f"{when(record.created)} {level}{record.getMessage()}")
+
+
+def _told(how: logging.Formatter, record: logging.LogRecord, text: str) -> str:
+    """Without a control character, in the message or in an exception's."""
+    return plain(f"{text}\n{how.formatException(record.exc_info)}" if record.exc_info else text)
 
 
 STYLES = {"json": JsonLines, "level": LevelLines, "text": TextLines}

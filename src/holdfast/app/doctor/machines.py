@@ -176,7 +176,7 @@ def _termination(client: "EC2Client", machines: list[Instance]) -> Iterator[Chec
     """What may be terminated depends on its tags: only one of ours can show it."""
     from holdfast.adapters.aws.ec2 import dry_run
 
-    one = next((each.instance_id for each in machines if each.action_id), "")
+    one = next((each.instance_id for each in machines if each.is_ours and each.state in ALIVE), "")
     for what, ask in (
         ("ec2:TerminateInstances", lambda: dry_run.terminate_instances(client, one)),
         ("ec2:GetConsoleOutput", lambda: dry_run.get_console_output(client, one)),

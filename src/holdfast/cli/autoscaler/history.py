@@ -9,7 +9,7 @@ import click
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.report.messages import figures, kinds_called, severity, told
 from holdfast.cli.autoscaler.session import session
-from holdfast.cli.session import busy, options, say_json
+from holdfast.cli.session import busy, options, say, say_json
 from holdfast.cli.times import gone_by
 from holdfast.kernel import Logged
 
@@ -63,7 +63,7 @@ def command(
         found = chosen(every, since_s, wanted)
         if kinds and not found:
             known = sorted({logged.event.kind for logged in every} - wanted)
-            click.echo(f"No event of that kind.  The log has: {', '.join(known) or 'none yet'}", err=True)
+            say(f"No event of that kind.  The log has: {', '.join(known) or 'none yet'}", err=True)
         if as_json:
             say_json([as_json_row(logged) for logged in found[-most:]])
             return
