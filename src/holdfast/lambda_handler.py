@@ -52,11 +52,20 @@ class Shell:
     """Keeps the wired autoscaler between invocations of one process: its clients are dear."""
 
     def __init__(
-        self, wire: Callable[[], Autoscaler], *, clock: Clock, write: Callable[[str], object]
+        self,
+        wire: Callable[[], Autoscaler],
+        *,
+        clock: Clock,
+        write: Callable[[str], object],
+        follow: Callable[[Autoscaler], Callable[[TickResult, str], None]] | None = None,
     ) -> None:
-        """`wire` is called until it succeeds once.  `write` takes the lines of the metrics."""
+        """`wire` is called until it succeeds once.  `write` takes the lines of the metrics.  `follow` gives
+        what comes after a tick."""
         self._wire, self._clock, self._write = wire, clock, write
         self._wired: Autoscaler | None = None
+        self._follow = follow
+        self._cold = True
+        self._after: Callable[[TickResult, str], None] | None = None
 
     def handle(self, event: object, context: Context) -> dict[str, Any]:
         remaining_s = context.get_remaining_time_in_millis() / 1_000
@@ -79,6 +88,7 @@ class Shell:
             result = self._wired.tick(owner, until_s=until_s, notices=parsed.notices, told=LOG.info)
             unkept = self._unkept(self._wired, result, parsed, until_s)
             self._measure(self._wired, result, owner)
+            self._ended(self._wired, result, owner, until_s)
             if result.outcome.failed:
                 self._wired = None  # an address or a sign-in may have changed: the next one finds out
         _log(result)
@@ -110,6 +120,21 @@ class Shell:
                 pause_s = min(2 * pause_s, PAUSE_MAX_S)
             except HoldfastError as error:
                 return error
+
+    def _ended(self, wired: Autoscaler, result: TickResult, owner: str, until_s: float) -> None:
+        """Tell operators, and note what was spent, if there is time.
+
+        What is only noted waits for the second invocation of a process: a cold start is slow enough.
+        """
+        cold, self._cold = self._cold, False
+        if self._follow is None or self._clock.now_s() >= until_s or (cold and not wired.settings.notifies):
+            return
+        try:
+            self._after = self._after or self._follow(wired)
+        except HoldfastError as error:
+            LOG.error("nothing follows the tick: %s", error)
+            return
+        self._after(result, owner)
 
     def _measure(self, wired: Autoscaler, result: TickResult, owner: str) -> None:
         now_s, own = self._clock.now_s(), {"cluster": wired.settings.cluster_name}
@@ -162,6 +187,12 @@ def wired_by(environ: Mapping[str, str]) -> Autoscaler:
     return assemble(loaded.settings, environ)
 
 
+def _following(wired: Autoscaler) -> Callable[[TickResult, str], None]:
+    from holdfast.app.autoscaler.after_tick import after_tick
+
+    return after_tick(wired.settings, os.environ).run
+
+
 def _settings_file(environ: Mapping[str, str]) -> Mapping[str, Any]:
     path = Path(environ.get("LAMBDA_TASK_ROOT", "")) / "holdfast.toml"
     if not environ.get("LAMBDA_TASK_ROOT") or not path.is_file():
@@ -183,7 +214,9 @@ def handler(event: object, context: Context) -> dict[str, Any]:
             os.environ.setdefault("AWS_DATA_PATH", str(models))
         level = logging.getLevelNamesMapping().get(os.environ.get("LOG_LEVEL", ""), logging.INFO)
         logs.set_up("json", level=level)
-        _shell = Shell(lambda: wired_by(os.environ), clock=SystemClock(), write=sys.stdout.write)
+        _shell = Shell(
+            lambda: wired_by(os.environ), clock=SystemClock(), write=sys.stdout.write, follow=_following
+        )
     return _shell.handle(event, context)
 
 

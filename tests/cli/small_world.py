@@ -50,7 +50,12 @@ class SmallWorld:
         )
 
     def autoscaler(
-        self, settings: Settings, environ: Mapping[str, str], *, create_tables: bool = False
+        self,
+        settings: Settings,
+        environ: Mapping[str, str],
+        *,
+        create_tables: bool = False,
+        watches: None = None,
     ) -> Autoscaler:
         """Stands in for `wiring.assemble`: the store is real."""
         stores = open_stores(settings, environ, create_tables=create_tables)

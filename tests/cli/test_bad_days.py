@@ -106,13 +106,13 @@ def put_back(shell: Shell) -> None:
     """The record of an earlier moment beside the log of today, as a backup of one table leaves it."""
     shell.json("tick")
     with sqlite3.connect(shell.database) as file:
-        (earlier,) = file.execute("SELECT * FROM records").fetchall()
+        earlier = file.execute("SELECT * FROM records").fetchall()
     for n in range(3):
         assert shell("pause", "--until", f"{n + 1}h", "--why", "a test").exit_code == 0
         shell("resume")
     with sqlite3.connect(shell.database) as file:
         file.execute("DELETE FROM records")
-        file.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?)", earlier)
+        file.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", earlier)
     file.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from holdfast.adapters.aws import ssm
+from holdfast.adapters.aws import sns, ssm
 from holdfast.adapters.aws.ec2 import calls as ec2
 from holdfast.adapters.kubernetes.calls import CALLS, MANIFEST, REVIEW_ACCESS
 from tests.deploy.sam_template import properties
@@ -77,8 +77,12 @@ def test_every_call_to_ssm_is_in_its_list() -> None:
     assert called("ssm") == {action for action in ssm.CALLS if action.startswith("ssm:")}
 
 
+def test_every_call_to_sns_is_in_its_list() -> None:
+    assert called("sns") == set(sns.CALLS)
+
+
 def test_the_function_may_do_what_it_calls_and_no_more() -> None:
-    wanted = {call.action for call in ec2.CALLS} | set(ssm.CALLS) | needed("dynamodb")
+    wanted = {call.action for call in ec2.CALLS} | {*ssm.CALLS, *sns.CALLS} | needed("dynamodb")
     assert granted() == wanted
 
 

@@ -9,6 +9,7 @@ from holdfast.autoscaler.settings import Settings
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
     from types_boto3_ec2 import EC2Client
+    from types_boto3_sns import SNSClient
     from types_boto3_sqs import SQSClient
     from types_boto3_ssm import SSMClient
 
@@ -21,6 +22,12 @@ def dynamodb_client(settings: Settings, environ: Mapping[str, str]) -> "DynamoDB
 
 def ec2_client(settings: Settings, environ: Mapping[str, str]) -> "EC2Client":
     from holdfast.adapters.aws.ec2 import make_client
+
+    return aws_client(make_client, settings.region, environ)
+
+
+def sns_client(settings: Settings, environ: Mapping[str, str]) -> "SNSClient":
+    from holdfast.adapters.aws.sns import make_client
 
     return aws_client(make_client, settings.region, environ)
 

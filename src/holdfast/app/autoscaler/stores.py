@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from holdfast.adapters.aws.dynamodb import DynamoItems
     from holdfast.adapters.sql.sqlite import Database, SqliteItems
+    from holdfast.autoscaler.money.ledger import Ledger
+    from holdfast.autoscaler.notifications.record import Board
     from holdfast.autoscaler.record import Cluster
+    from holdfast.kernel.ports import Repository
 
 
 @dataclass(frozen=True)
@@ -84,4 +87,45 @@ def _in_sqlite(path: str) -> Stores:
     database = open_file(path)
     return Stores(
         sqlite_cluster_store(database), SqliteInbox(database), f"SQLite file {path}", database.close
+    )
+
+
+@dataclass(frozen=True)
+class Boards:
+    """The records beside the cluster's: what operators were told, and what was spent."""
+
+    notifications: "Repository[Board]"
+    ledger: "Repository[Ledger]"
+
+
+def open_boards(settings: Settings, environ: Mapping[str, str] = os.environ) -> Boards:
+    """In the same file or tables as the cluster's record, each under a key of its own."""
+    from holdfast.autoscaler.money import ledger
+    from holdfast.autoscaler.notifications import record as notifications
+
+    if settings.database:
+        from holdfast.adapters.sql.sqlite import SqliteItems
+
+        database = open_file(settings.database)
+        return Boards(
+            SqliteItems(database, "notifications", notifications.CODEC),
+            SqliteItems(database, "ledger", ledger.CODEC),
+        )
+    from holdfast.adapters.aws.dynamodb import DynamoItems
+    from holdfast.kernel.event import EVENTS_KEPT_S
+
+    client = clients.dynamodb_client(settings, environ)
+    state, logs = settings.state_table, settings.logs_table
+    return Boards(
+        DynamoItems(
+            client,
+            notifications.CODEC,
+            table=state,
+            key="pk",
+            events_table=logs,
+            events_kept_s=EVENTS_KEPT_S,
+        ),
+        DynamoItems(
+            client, ledger.CODEC, table=state, key="pk", events_table=logs, events_kept_s=EVENTS_KEPT_S
+        ),
     )

@@ -153,6 +153,17 @@ class Settings:
     notice_queue_url: str = ""
     """The SQS queue to which EventBridge sends EC2's notices: the loop takes them from there at once.  A
     function is given them by its stack.  Empty: a turn asks EC2 which spot requests are marked."""
+    # Notifications
+    notify_webhook_url: str = ""
+    """Where messages are posted as JSON, signed in the manner of Standard Webhooks.  Empty: nowhere."""
+    notify_webhook_secret: str = ""
+    """What they are signed with: `whsec_` and base64, or any text."""
+    notify_slack_url: str = ""
+    """An incoming webhook of Slack, or of anything that takes the same JSON.  Empty: none."""
+    notify_sns_topic_arn: str = ""
+    """An SNS topic.  Empty: none."""
+    notify_after_s: int = 60
+    """A cause must have lasted for so long before it is told."""
     # Safety
     lock_ttl_s: int = 300
     """How long an invocation may work before another takes over what it does."""
@@ -217,6 +228,11 @@ class Settings:
     @property
     def launch_budget(self) -> int:
         return self.launches_per_hour_max or 3 * self.max_workers
+
+    @property
+    def notifies(self) -> bool:
+        """Whether an operator is to be told anywhere."""
+        return bool(self.notify_webhook_url or self.notify_slack_url or self.notify_sns_topic_arn)
 
     def budget_of(self, purpose: Purpose) -> int:
         """The most launches an hour for this purpose."""

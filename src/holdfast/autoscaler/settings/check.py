@@ -74,6 +74,9 @@ def _places(s: Settings, said: Said) -> Iterator[Fault]:
         yield Fault(
             ("k8s_ca", "k8s_ca_file"), f"{said('k8s_ca_file')}: k8s_ca is given too; give one of them"
         )
+    if s.notify_webhook_secret and not s.notify_webhook_url:
+        text = f"{said('notify_webhook_secret')}: give notify_webhook_url too"
+        yield Fault(("notify_webhook_secret", "notify_webhook_url"), text)
     if s.state_table == s.logs_table and not s.database:
         text = f"{said('state_table')} and {said('logs_table')}: must be two tables"
         yield Fault(("state_table", "logs_table"), text)

@@ -41,6 +41,7 @@ RANGES: Mapping[str, Range] = {
     "scale_down_stuck_s": SOME_SECONDS,
     "skip_s": SECONDS,
     "after_cordon_s": SECONDS,
+    "notify_after_s": SECONDS,
     "lock_ttl_s": Range(1, DAY_S),
     "remember_s": Range(300, DAY_S),
     "absent_s": Range(60, DAY_S),
@@ -64,6 +65,8 @@ PARAMETER = Shape(
     "the name of an SSM parameter, such as /k3s-autoscaler/token",
 )
 URL_REST = r"[^\s/?#@]+(:\d+)?(/\S*)?"
+PROTECTED_URL = rf"((https://|http://(?=127\.|localhost|\[::1\])){URL_REST})?"
+"""Unprotected only on this very machine."""
 
 SHAPES: Mapping[str, Shape] = {
     "cluster_name": Shape(r"[\w .:/=+@-]{1,128}", "a name of 1 to 128 letters, digits or . : / = + @ - _"),
@@ -78,15 +81,17 @@ SHAPES: Mapping[str, Shape] = {
     "metrics": Shape(r"prometheus|metrics-server|requests", "prometheus, metrics-server or requests"),
     "join_check": Shape(r"kubernetes|prometheus", "kubernetes or prometheus"),
     "prometheus_url": Shape(rf"(https?://{URL_REST})?", "an address such as http://10.0.0.5:30900"),
-    "k8s_api_url": Shape(
-        # Unprotected only on this very machine, as by `kubectl proxy`.
-        rf"((https://|http://(?=127\.|localhost|\[::1\])){URL_REST})?",
-        "an address such as https://10.0.0.5:6443",
-    ),
+    "k8s_api_url": Shape(PROTECTED_URL, "an address such as https://10.0.0.5:6443"),
     "k3s_url": Shape(rf"(https://{URL_REST})?", "an address such as https://10.0.0.5:6443"),
     "notice_queue_url": Shape(
         rf"(https?://{URL_REST})?",
         "an address such as https://sqs.eu-central-1.amazonaws.com/123456789012/notices",
+    ),
+    "notify_webhook_url": Shape(PROTECTED_URL, "an address such as https://hooks.example.com/holdfast"),
+    "notify_slack_url": Shape(PROTECTED_URL, "an address such as https://hooks.slack.com/services/T0/B0/…"),
+    "notify_sns_topic_arn": Shape(
+        r"(arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}(\.fifo)?)?",
+        "a topic such as arn:aws:sns:eu-central-1:123456789012:alerts",
     ),
     "k3s_version": Shape(r"v\d+\.\d+\.\d+\+k3s\d+", "a release such as v1.33.5+k3s1"),
     "k3s_ca_hash": Shape(r"([0-9a-f]{64})?", "the SHA-256 of the server's CA, 64 hexadecimal digits"),

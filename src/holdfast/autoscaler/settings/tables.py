@@ -5,7 +5,16 @@ from holdfast.autoscaler.settings.kinds import KINDS
 from holdfast.autoscaler.settings.ranges import DISRUPTION_RANGES, POOL_RANGES, POOL_SHAPES, RANGES, SHAPES
 from holdfast.settings.table import declare
 
-NEVER_SHOWN = frozenset({"k8s_api_token_param", "k3s_cluster_token_param", "k8s_ca"})
+NEVER_SHOWN = frozenset(
+    {
+        "k8s_api_token_param",
+        "k3s_cluster_token_param",
+        "k8s_ca",
+        "notify_slack_url",
+        "notify_webhook_secret",
+        "notify_webhook_url",
+    }
+)
 """The operator may have put the secret itself there."""
 
 DRAIN = declare(DrainRules, "[autoscaler.drain]", prefix="drain.", environment=environment_names)

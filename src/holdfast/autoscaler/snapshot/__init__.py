@@ -6,12 +6,16 @@ a tick with nothing to do looks at 30,000 pods and considers none of them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Purpose
 from holdfast.cloud import ALIVE, Instance, Notice, Offering, Prices, State
 from holdfast.cloud.announcements import WaitingPod
 from holdfast.cloud.launches import Template
+
+if TYPE_CHECKING:
+    from holdfast.autoscaler.money.shares import FleetCost
 
 NOTHING_KNOWN = Load(None, problem="no source was asked")
 
@@ -141,6 +145,8 @@ class Snapshot:
     """By pool: why it cannot be launched from now.  That is its own trouble, and no other pool's."""
     places: tuple[Place, ...] = ()
     prices: Prices = field(default_factory=lambda: Prices({}))
+    costs: Callable[[], "FleetCost | None"] = lambda: None
+    """Who costs what: a look at every pod, made when it is asked for."""
     cluster_uid: str = ""
     """The identity of the cluster that was looked at; empty: it was not asked for."""
     troubles: tuple[str, ...] = ()

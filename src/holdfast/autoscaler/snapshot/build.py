@@ -6,6 +6,7 @@ that belongs to none is not ours (the control plane, or a node of another tool),
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Cluster
@@ -27,6 +28,9 @@ from holdfast.cloud.kubernetes import (
 )
 from holdfast.cloud.launches import Template
 from holdfast.cloud.volumes import VolumeLists
+
+if TYPE_CHECKING:
+    from holdfast.autoscaler.money.shares import FleetCost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +116,17 @@ def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> S
         pool_problems=listings.pool_problems,
         places=joined.places,
         prices=listings.prices,
+        costs=lambda: _costs(listings),
         cluster_uid=listings.cluster_uid,
         troubles=(*listings.troubles, *brake(joined.workers, cluster, settings), *doubted),
         doubts=doubted,
     )
+
+
+def _costs(listings: Listings) -> "FleetCost":
+    from holdfast.autoscaler.money.shares import fleet_cost  # no tick needs it
+
+    return fleet_cost(listings.instances, listings.nodes, listings.pods, listings.prices)
 
 
 def simulate(listings: Listings, joined: Joined) -> Simulation:

@@ -1,6 +1,11 @@
-"""`holdfast autoscaler`: run it, ask it, steer it.  One module a command; `view_…` draw for people."""
+"""`holdfast autoscaler`: run it, ask it, steer it.
+
+One module a command: those that change something are in `operate`, what is drawn for people in `views`.
+"""
 
 from holdfast.cli.lazy import Lazy
+
+CHANGING = ("pause", "resume", "abort", "sweep", "accept-cluster")
 
 command = Lazy(
     "autoscaler",
@@ -17,8 +22,11 @@ command = Lazy(
         "sweep": "Account for every machine and node; clear up what has no owner.",
         "accept-cluster": "Say that the cluster which answers now is the right one.",
         "history": "What happened, and why.",
+        "cost": "What it costs: by node, pool, namespace and workload; what spot saves.",
+        "notifications": "What operators are being told; --test sends a message.",
         "doctor": "Check every permission, table, endpoint and setting.",
     },
+    folders=dict.fromkeys(CHANGING, "operate"),
     text="""Scale up and scale down the worker nodes of a k3s or Kubernetes cluster on EC2.
 
 Settings come from ./holdfast.toml, or from the file that --config names, and from the

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -72,6 +72,7 @@ def command(
       holdfast autoscaler run --watch --metrics-port 9095
     """
     from holdfast.adapters.logs import set_up
+    from holdfast.app.autoscaler.after_tick import after_tick, beside
     from holdfast.app.listening import listening
     from holdfast.cli.autoscaler.loop import Loop, told_to_stop
     from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
@@ -85,7 +86,6 @@ def command(
             owner=owner("run"),
             every_s=every,
             collector=collector,
-            turned=_say if as_json else (lambda result: None),
         )
         log.info("running %s every %g s as %s", ours.settings.cluster_name, every, loop.owner)
 
@@ -95,10 +95,12 @@ def command(
 
         with (
             told_to_stop(end),
+            beside(after_tick(ours.settings, os.environ), loop.owner) as after,
             listening(_listener(ours, loop)),
             _served(collector, metrics_address, metrics_port, every),
             _watching(ours, loop, watches) if watch else nullcontext(),
         ):
+            loop.turned = _each_to(after.turned, *([_say] if as_json else []))
             last = loop.run(turns or 0)
         log.info("stopped")
     if turns and last is not None and went_wrong(last):
@@ -116,6 +118,14 @@ def _listener(ours: "Session", loop: "Loop") -> "Listener | None":
     queue = NoticeQueue(sqs_client(ours.settings, os.environ), ours.settings.notice_queue_url)
     autoscaler = cache(ours.autoscaler)
     return Listener(queue, lambda notices: autoscaler().keep(notices), loop.news.set, loop.stop)
+
+
+def _each_to(*hear: "Callable[[TickResult], None]") -> "Callable[[TickResult], None]":
+    def turned(result: "TickResult") -> None:
+        for each in hear:
+            each(result)
+
+    return turned
 
 
 def _say(result: "TickResult") -> None:

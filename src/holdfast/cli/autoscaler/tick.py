@@ -1,5 +1,6 @@
 """`holdfast autoscaler tick`."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +34,17 @@ def command(config: Path | None, as_json: bool, create_tables: bool, budget: flo
     Example:
       holdfast autoscaler tick --budget 60
     """
+    from holdfast.app.autoscaler.after_tick import after_tick
+
     with session(config, as_json) as ours:
         with busy("looking around"):
             autoscaler = ours.autoscaler(create_tables=create_tables)
         until_s = autoscaler.clock.now_s() + budget
         with busy("at work"):
             told = (lambda step: None) if as_json else (lambda step: say(f"  {step}"))
-            result = autoscaler.tick(owner("tick"), until_s=until_s, told=told)
+            name = owner("tick")
+            result = autoscaler.tick(name, until_s=until_s, told=told)
+            after_tick(autoscaler.settings, os.environ).run(result, name)
         if as_json:
             say_json(row(result))
         else:

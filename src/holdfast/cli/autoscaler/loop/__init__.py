@@ -6,14 +6,17 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from holdfast.adapters.logs import LOGGER, concerning
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.reasons import TickOutcome
-from holdfast.autoscaler.report.gauges import gauges
+from holdfast.autoscaler.report.cost import cost_gauges
+from holdfast.autoscaler.report.gauges import Gauge, gauges
 from holdfast.autoscaler.report.unseen import in_vain
 from holdfast.autoscaler.result import TickResult
+from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
 from holdfast.cloud.text import lasting
@@ -128,6 +131,7 @@ class Loop:
         now_s = autoscaler.clock.now_s()
         if result.cluster is not None and result.snapshot is not None:
             self.collector.gauges = gauges(result.cluster, result.snapshot, autoscaler.settings, now_s)
+            self.collector.more = partial(_costs, result.snapshot, autoscaler.settings.cluster_name)
         self.collector.turned(result.outcome, now_s, self._count(autoscaler))
 
     def _count(self, autoscaler: Autoscaler) -> Sequence[Logged]:
@@ -155,6 +159,11 @@ class Loop:
         except HoldfastError as error:
             log.error("%s", error)
             return before
+
+
+def _costs(snapshot: Snapshot, cluster: str) -> Sequence[Gauge]:
+    found = snapshot.costs()
+    return list(cost_gauges(found, cluster)) if found is not None else []
 
 
 def _is_action(word: str) -> bool:

@@ -34,6 +34,8 @@ class MetricsCollector:
 
     cluster: str
     gauges: Sequence[Gauge] = ()
+    more: Callable[[], Iterable[Gauge]] = lambda: ()
+    """What is dear to know, and counted only when a monitor asks."""
     turned_s: float = 0.0
     outcome: str = ""
     """Of the last turn."""
@@ -53,7 +55,7 @@ class MetricsCollector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         families: dict[str, GaugeMetricFamily] = {}
-        for name, labels, value, help_text in list(self.gauges):
+        for name, labels, value, help_text in [*self.gauges, *self.more()]:
             family = families.setdefault(name, GaugeMetricFamily(name, help_text, labels=list(labels)))
             family.add_metric(list(labels.values()), value)
         yield from families.values()

@@ -1,0 +1,121 @@
+"""What the fleet costs, as one screen."""
+
+from collections.abc import Collection, Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.autoscaler.money.ledger import Month
+from holdfast.autoscaler.money.shares import FleetCost
+from holdfast.autoscaler.report.cost import HOURS_A_MONTH, Cost, by, dearest
+from holdfast.cli.render import QUIET, dollars, facts
+from holdfast.cloud.text import counted, lasting
+
+ROWS_MAX = 20
+WORDS = ("POOL", "MARKET", "TYPE")
+"""Columns that hold no figures."""
+
+
+def screen(cost: Cost, shown: Collection[str]) -> RenderableType:
+    parts: list[RenderableType] = [_summary(cost)]
+    tables = {"pool": _pools, "namespace": _namespaces, "workload": _workloads, "node": _nodes}
+    for name, table in tables.items():
+        if name in shown:
+            parts += [Text(), table(cost.fleet)]
+    return Group(*parts)
+
+
+def _summary(cost: Cost) -> Table:
+    fleet = cost.fleet
+    saved = fleet.on_demand_usd - fleet.usd
+    now = f"{dollars(fleet.usd)} an hour, about {dollars(fleet.usd * HOURS_A_MONTH)} a month"
+    unpriced = (
+        f"{counted(len(fleet.unpriced), 'worker')} without a known price: {', '.join(fleet.unpriced[:3])}"
+    )
+    earlier = next(iter(cost.before.items()), None)
+    return facts(
+        ("now", Text(f"{counted(len(fleet.nodes), 'worker')}: {now}")),
+        ("spot saves", Text(f"{dollars(saved)} an hour{_part(saved, fleet.on_demand_usd)}")),
+        (
+            "not requested",
+            Text(
+                f"{dollars(fleet.wasted_usd)} an hour{_part(fleet.wasted_usd, fleet.usd)}: no pod asks for it"
+            ),
+        ),
+        ("not counted", Text(unpriced, style="yellow") if fleet.unpriced else None),
+        (cost.month, Text(_month(cost.so_far))),
+        (earlier[0], Text(_month(earlier[1]))) if earlier else ("", None),
+    )
+
+
+def _month(month: Month) -> str:
+    if not month.seen_s:
+        return "nothing noted yet: ticks note it once an hour"
+    unseen = f"; not seen for {lasting(month.unseen_s)}" if month.unseen_s else ""
+    return f"{dollars(month.usd)} spent, {dollars(month.saved_usd)} saved against on-demand{unseen}"
+
+
+def _part(usd: float, of: float) -> str:
+    return f" ({usd / of:.0%})" if of else ""
+
+
+def _table(title: str, *rest: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style=QUIET)
+    table.add_column(title)
+    for name in rest:
+        table.add_column(name, justify="left" if name in WORDS else "right")
+    return table
+
+
+def _pools(fleet: FleetCost) -> Table:
+    table = _table("POOL", "MARKET", "WORKERS", "AN HOUR", "SAVED", "NOT REQUESTED")
+    for pool, of_pool in by(fleet, lambda node: node.pool):
+        for market, part in by(of_pool, lambda node: node.market):
+            saved = part.on_demand_usd - part.usd
+            figures = (dollars(part.usd), dollars(saved), dollars(part.wasted_usd))
+            table.add_row(pool, market, str(len(part.nodes)), *figures)
+    return table
+
+
+def _namespaces(fleet: FleetCost) -> Table:
+    table = _table("NAMESPACE", "AN HOUR", "SHARE")
+    for name, share in _first(dearest(fleet.namespaces), fleet.usd):
+        table.add_row(name, *share)
+    table.add_row(Text("(not requested)", style=QUIET), *_of(fleet.wasted_usd, fleet.usd))
+    return table
+
+
+def _workloads(fleet: FleetCost) -> Table:
+    table = _table("WORKLOAD", "AN HOUR", "SHARE")
+    named = {f"{namespace}/{workload}": usd for (namespace, workload), usd in fleet.workloads.items()}
+    for name, share in _first(dearest(named), fleet.usd):
+        table.add_row(name, *share)
+    return table
+
+
+def _nodes(fleet: FleetCost) -> Table:
+    table = _table("NODE", "POOL", "TYPE", "MARKET", "AN HOUR", "ON-DEMAND", "REQUESTED")
+    for node in sorted(fleet.nodes, key=lambda each: -(each.usd or 0.0)):
+        table.add_row(
+            node.node or node.instance_id,
+            node.pool,
+            node.instance_type,
+            node.market,
+            dollars(node.usd) if node.usd is not None else "not known",
+            dollars(node.on_demand_usd) if node.on_demand_usd is not None else "not known",
+            f"{node.requested:.0%}",
+        )
+    return table
+
+
+def _first(costs: list[tuple[str, float]], total: float) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The dearest, and the others together."""
+    for name, usd in costs[:ROWS_MAX]:
+        yield name, _of(usd, total)
+    if len(costs) > ROWS_MAX:
+        yield f"({len(costs) - ROWS_MAX} more)", _of(sum(usd for _, usd in costs[ROWS_MAX:]), total)
+
+
+def _of(usd: float, total: float) -> tuple[str, str]:
+    return dollars(usd), f"{usd / total:.0%}" if total else "-"

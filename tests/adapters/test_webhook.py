@@ -1,0 +1,107 @@
+"""Messages over real HTTP: signed so that a receiver can check them, each bad answer told for what it is."""
+
+import base64
+import hashlib
+import hmac
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from holdfast.adapters.webhook import Webhook, key_of
+from holdfast.kernel import Busy, Invalid, Unknown
+
+SECRET = "whsec_" + base64.b64encode(b"a secret of sorts").decode()
+
+
+class Receiver(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.got: list[tuple[dict[str, str], bytes]] = []
+        self.status, self.body, self.hangs_s = 200, b"", 0.0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/secret-path"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.got.append(({k.lower(): v for k, v in self.headers.items()}, body))
+        time.sleep(self.server.hangs_s)
+        self.send_response(self.server.status)
+        if 300 <= self.server.status < 400:
+            self.send_header("location", "/elsewhere")
+        self.send_header("content-length", str(len(self.server.body)))
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    def log_message(self, *said: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_a_receiver_can_check_who_sent_it(receiver: Receiver) -> None:
+    Webhook(receiver.url, secret=SECRET, now_s=lambda: 1_700_000_000).post({"text": "zu spät"}, "msg_1")
+    ((headers, body),) = receiver.got
+    assert json.loads(body) == {"text": "zu spät"}
+    signed = f"msg_1.{headers['webhook-timestamp']}.".encode() + body
+    expected = base64.b64encode(hmac.new(b"a secret of sorts", signed, hashlib.sha256).digest()).decode()
+    assert headers["webhook-signature"] == f"v1,{expected}"
+    assert headers["webhook-id"] == "msg_1"
+
+
+def test_without_a_secret_nothing_is_signed(receiver: Receiver) -> None:
+    Webhook(receiver.url).post({}, "msg_1")
+    assert "webhook-signature" not in receiver.got[0][0]
+
+
+@pytest.mark.parametrize(
+    ("status", "means"), [(500, Busy), (429, Busy), (404, Invalid), (302, Invalid), (410, Invalid)]
+)
+def test_an_answer_is_told_for_what_it_is(receiver: Receiver, status: int, means: type[Exception]) -> None:
+    receiver.status, receiver.body = status, b"no \x1b[31m"
+    with pytest.raises(means, match=f"127.0.0.1 answers HTTP {status}") as said:
+        Webhook(receiver.url).post({}, "msg_1")
+    assert "secret-path" not in str(said.value)
+    assert len(receiver.got) == 1, "no redirect is followed, and nothing is tried twice"
+
+
+def test_a_receiver_that_hangs_is_left(receiver: Receiver) -> None:
+    receiver.hangs_s = 1.0
+    with pytest.raises(Unknown, match="gave no answer"):
+        Webhook(receiver.url, timeout_s=0.1).post({}, "msg_1")
+
+
+def test_a_receiver_that_is_not_there() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    with pytest.raises(Busy, match="cannot be reached"):
+        Webhook(f"http://127.0.0.1:{port}/").post({}, "msg_1")
+
+
+def test_a_secret_that_makes_no_sense_is_not_shown() -> None:
+    assert key_of("plain text") == b"plain text"
+    with pytest.raises(Invalid, match="no base64") as said:
+        key_of("whsec_%%%")
+    assert "%%%" not in str(said.value)
