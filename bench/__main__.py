@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import bench
 from bench import Row
@@ -21,8 +21,8 @@ REPORT = Path("build") / "bench.json"
 
 
 def modules() -> list[str]:
-    found = (each for each in iter_modules(bench.__path__) if not each.ispkg)
-    return [f"bench.{each.name}" for each in found if not each.name.startswith("_")]
+    found = (each.name for each in walk_packages(bench.__path__, "bench.") if not each.ispkg)
+    return [name for name in found if not name.startswith(("bench._", "bench.grounds."))]
 
 
 def table(rows: list[Row]) -> Iterator[str]:

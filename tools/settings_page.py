@@ -9,6 +9,7 @@ from typing import Any
 
 from holdfast.autoscaler import settings
 from holdfast.autoscaler.settings import Disruption, DrainRules, Pool
+from holdfast.autoscaler.settings.requirements import Requirements
 from holdfast.failover import settings as failover
 from holdfast.leases import settings as leases
 
@@ -42,6 +43,22 @@ subnet_ids = ["subnet-0aa", "subnet-0bb", "subnet-0cc"]
 ami_id = "ami-0123456789abcdef0"
 security_group_ids = ["sg-0123456789abcdef0"]
 instance_profile = "k3s-worker"
+
+[[autoscaler.pools]]
+name = "any"
+weight = 10                     # asked before the other one
+spare = "2 pods of 1 cpu 2Gi"   # room for pods to come
+subnet_ids = ["subnet-0aa", "subnet-0bb", "subnet-0cc"]
+ami_id = "ami-0123456789abcdef0"
+security_group_ids = ["sg-0123456789abcdef0"]
+instance_profile = "k3s-worker"
+
+[autoscaler.pools.requirements]
+families = ["m", "c6i", "r6i"]
+generations = [6, 7]
+vcpus_min = 2
+vcpus_max = 16
+excluded_types = ["*.metal", "m6id.*"]
 ```
 """
 
@@ -56,6 +73,9 @@ def _sections() -> Iterator[str]:
     yield from _table("Disruption by choice", "[autoscaler.disruption]", Disruption, _within("disruption"))
     note = " In the environment, `WORKER_…` fill the pool `default`."
     yield from _table("Pools", "[[autoscaler.pools]]", Pool, _of_pool, note)
+    asked = " A pool has either these or `instance_types`."
+    where = "[autoscaler.pools.requirements]"
+    yield from _table("Requirements of a pool", where, Requirements, lambda name: (), asked)
     yield from _table("Failover", "[failover]", failover.Settings, failover.environment_names)
     yield from _table("Leases", "[leases]", leases.Settings, leases.environment_names)
 
@@ -84,7 +104,7 @@ def _of_pool(name: str) -> list[str]:
 
 def _default(kind: type[Any], name: str) -> str:
     value = getattr(kind(), name)
-    if value in ("", (), {}):
+    if value is None or value in ("", (), {}):
         return ""
     if isinstance(value, tuple):
         return f"`{', '.join(map(str, value))}`"

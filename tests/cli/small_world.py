@@ -10,7 +10,7 @@ from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler
-from holdfast.cloud import Instance, Market, Notice, Offering, Prices, Shape
+from holdfast.cloud import Instance, MachineType, Market, Notice, Offering, Prices, Shape
 from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import Budget, Evicted, Eviction, KubeNode, Meta, Namespace, Pod
 from holdfast.cloud.launches import Launched, Refused, Template, Termination
@@ -31,6 +31,7 @@ class SmallWorld:
     its_budgets: list[Budget] = field(default_factory=list)
     measured: Load = field(default_factory=lambda: Load(0.5, 0.6, source="prometheus"))
     usd: Mapping[Offering, float] = field(default_factory=lambda: USD)
+    all_types: Sequence[MachineType] = ()
     broken: HoldfastError | None = None
     """What every look suffers."""
     uid: str = "uid-kube-system"
@@ -90,6 +91,9 @@ class SmallWorld:
 
     def shapes(self, instance_types: Sequence[str]) -> Mapping[str, Shape]:
         return SHAPES
+
+    def types(self) -> Sequence[MachineType]:
+        return self.all_types
 
     def prices(self, offerings: Sequence[Offering]) -> Prices:
         return Prices(self.usd)

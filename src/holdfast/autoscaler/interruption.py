@@ -32,8 +32,8 @@ from holdfast.autoscaler.record import (
     Tombstone,
     Unavailable,
 )
-from holdfast.autoscaler.scale_up.launch_plan import RECLAIMED
 from holdfast.autoscaler.scale_up.launch_result import left_alone
+from holdfast.autoscaler.scale_up.offering_ranks import RECLAIMED, losses
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
 from holdfast.cloud import LEAVING, Market, Notice, NoticeKind, Offering, State
@@ -86,9 +86,10 @@ def _told(
 ) -> Event:
     announced = before is not None and before.kind is NoticeKind.INTERRUPTION
     if notice.kind is not NoticeKind.GONE or announced:
-        numbers = {"deadlineEpoch": deadline_s}
         kind, about = AutoscalerEvent.INTERRUPTED, notice.instance_id
-        return Event(kind, now_s, about=about, reason=notice.kind.value, numbers=numbers)
+        return Event(
+            kind, now_s, about=about, reason=notice.kind.value, numbers={"deadlineEpoch": deadline_s}
+        )
     why = next((w.instance.ended_why for w in snapshot.workers if w.instance_id == notice.instance_id), "")
     return Event(AutoscalerEvent.LOST, now_s, about=notice.instance_id, reason=why or notice.kind.value)
 
@@ -102,7 +103,8 @@ def _reclaimed(cluster: Cluster, snapshot: Snapshot, notice: Notice, now_s: floa
     barred = next((one for one in cluster.unavailable if one.offering == offering), None)
     if barred is not None and now_s < barred.until_s and barred.reason != RECLAIMED:
         return cluster  # there is no capacity anyway
-    return left_alone(cluster, Unavailable(offering, int(now_s) + RECLAIMED_S, RECLAIMED))
+    lost = 1 + losses(cluster).get(offering, 0)
+    return left_alone(cluster, Unavailable(offering, int(now_s) + RECLAIMED_S, RECLAIMED, lost))
 
 
 def forget(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Effect, ...]:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from holdfast.autoscaler.record import Cluster, Launch
 from holdfast.autoscaler.settings import Pool
-from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
+from holdfast.cloud import Instance, MachineType, Notice, Offering, Prices, Shape
 from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Namespace, Pod
 from holdfast.cloud.launches import Launched, Refused, Template, Termination
@@ -220,6 +220,10 @@ class Cloud(Protocol):
 
     def shapes(self, instance_types: Sequence[str]) -> Mapping[str, Shape]:
         """What a machine of each type has.  Repeatable; does not change."""
+        ...
+
+    def types(self) -> Sequence[MachineType]:
+        """All types of machines that there are.  Repeatable; may be some hours old."""
         ...
 
     def prices(self, offerings: Sequence[Offering]) -> Prices:

@@ -30,6 +30,7 @@ from holdfast.autoscaler.scale_down import not_ready
 from holdfast.autoscaler.scale_up import action as scale_up
 from holdfast.autoscaler.scale_up import launch_result, unhelped
 from holdfast.autoscaler.scale_up.launch_plan import HOUR_S, left_this_hour
+from holdfast.autoscaler.scale_up.offering_ranks import LOSSES_KEPT_S, RECLAIMED
 from holdfast.autoscaler.scale_up.pool_failures import is_sound, template_refused
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
@@ -319,8 +320,12 @@ def _recalled(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: f
         recent=tuple(one for one in cluster.recent if now_s - one.at_s < settings.remember_s),
         skipped=tuple(skip for skip in cluster.skipped if now_s < skip.until_s),
         # What has run out is kept a little longer: refused again, it is left alone for longer.
+        # What was taken back is the last choice for a while, and counts as dearer for hours.
         unavailable=tuple(
-            one for one in cluster.unavailable if now_s < one.until_s + settings.unavailable_max_s
+            one
+            for one in cluster.unavailable
+            if now_s - one.until_s
+            < (LOSSES_KEPT_S if one.reason == RECLAIMED else settings.unavailable_max_s)
         ),
         spent=tuple(one for one in cluster.spent if now_s - one.at_s < HOUR_S),
         swept=joined.this_hour(cluster, now_s),

@@ -5,7 +5,7 @@ and nothing that one part alone decides.  The objects of Kubernetes are in a mod
 a process without a cluster need not load them.
 """
 
-from holdfast.cloud.machines import ALIVE, LEAVING, Instance, Shape, State
+from holdfast.cloud.machines import ALIVE, LEAVING, Instance, MachineType, Shape, State
 from holdfast.cloud.notices import Notice, NoticeKind
 from holdfast.cloud.offerings import Market, Offering, Prices
 
@@ -13,6 +13,7 @@ __all__ = [
     "ALIVE",
     "LEAVING",
     "Instance",
+    "MachineType",
     "Market",
     "Notice",
     "NoticeKind",

@@ -56,3 +56,20 @@ class Shape:
     architecture: str = "amd64"
     devices: tuple[tuple[str, int], ...] = ()
     """GPUs and their like, by the names that pods ask for them, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineType:
+    """A type of machine as the cloud describes it."""
+
+    name: str
+    shape: Shape
+    vcpus: int
+    memory_mib: int
+    local_disk_gib: int = 0
+    burstable: bool = False
+    bare_metal: bool = False
+    accelerated: bool = False
+    """It has GPUs or other accelerators."""
+    current: bool = True
+    """Of a generation that the cloud calls current."""

@@ -56,6 +56,17 @@ class Amount:
         return max(0, most)
 
 
+def lesser(one: Amount, other: Amount) -> Amount:
+    """What both have at least."""
+    left, right = dict(one.extended), dict(other.extended)
+    return Amount(
+        min(one.cpu_m, other.cpu_m),
+        min(one.memory, other.memory),
+        min(one.pods, other.pods),
+        tuple(sorted((name, min(left[name], right[name])) for name in left.keys() & right.keys())),
+    )
+
+
 def _plus(left: Extended, right: Extended, sign: int) -> Extended:
     total = dict(left)
     for name, amount in right:

@@ -6,7 +6,7 @@ from typing import TypeVar
 from holdfast.autoscaler.ports import Inbox, Load, Metrics
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool
-from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
+from holdfast.cloud import Instance, MachineType, Notice, Offering, Prices, Shape
 from holdfast.cloud.announcements import Announcement
 from holdfast.cloud.kubernetes import Budget, Evicted, KubeNode, Namespace, Pod
 from holdfast.cloud.launches import Launched, Refused, Template, Termination
@@ -56,6 +56,9 @@ class GatedCloud:
 
     def shapes(self, instance_types: Sequence[str]) -> Mapping[str, Shape]:
         return self._cloud.shapes(instance_types)
+
+    def types(self) -> Sequence[MachineType]:
+        return self._gate.call("list types", Kind.READ, self._cloud.types)
 
     def prices(self, offerings: Sequence[Offering]) -> Prices:
         return self._gate.call("list prices", Kind.READ, lambda: self._cloud.prices(offerings))

@@ -12,7 +12,7 @@ from holdfast.adapters.aws.errors import Denied
 from holdfast.adapters.clock import SystemClock
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.cloud import Instance, Notice, Offering, Prices, Shape
+from holdfast.cloud import Instance, MachineType, Notice, Offering, Prices, Shape
 from holdfast.cloud.launches import Launched, Refusal, Refused, Template, Termination
 
 if TYPE_CHECKING:
@@ -145,6 +145,9 @@ class Ec2Cloud:
 
     def shapes(self, instance_types: Sequence[str]) -> Mapping[str, Shape]:
         return self._catalog.shapes(instance_types)
+
+    def types(self) -> Sequence[MachineType]:
+        return self._catalog.types()
 
     def prices(self, offerings: Sequence[Offering]) -> Prices:
         return self._catalog.prices(offerings)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.app.autoscaler.cloud import Ec2Cloud
 
 EC2 = "EC2"
+TYPES_TOLD_MAX = 8
 OWN_TEMPLATE = (
     "its agent must set --kubelet-arg=provider-id=aws:///ZONE/INSTANCE-ID, "
     "--node-taint=holdfast.dev/joining=true:NoSchedule and --node-label=holdfast.dev/pool=POOL: "
@@ -69,6 +70,10 @@ def _pool(client: "EC2Client", cloud: "Ec2Cloud", settings: Settings, pool: Pool
     yield tried(EC2, f"{called}: instance types", lambda: _types(cloud, pool))
     yield _prices(cloud, settings, pool)
     try:
+        types = _of(cloud, pool)
+    except HoldfastError:
+        types = ()  # told above
+    try:
         template = cloud.templates([pool]).get(pool.name)
     except HoldfastError as error:
         yield failed(EC2, f"{called}: launch template", error)
@@ -80,9 +85,9 @@ def _pool(client: "EC2Client", cloud: "Ec2Cloud", settings: Settings, pool: Pool
     if pool.launch_template_id:
         yield Check(EC2, f"{called}: an own template", None, OWN_TEMPLATE)
     else:
-        yield from _making(client, settings, pool)
-    if pool.subnet_ids and pool.instance_types:
-        request = _launch_request(settings, pool, template)
+        yield from _making(client, settings, pool, types)
+    if pool.subnet_ids and types:
+        request = _launch_request(settings, pool, template, types[0])
         yield _dry(f"{called}: ec2:RunInstances", lambda: dry_run.run_instances(client, request), pool)
 
 
@@ -93,14 +98,25 @@ def _zones(cloud: "Ec2Cloud", pool: Pool) -> str:
 
 
 def _types(cloud: "Ec2Cloud", pool: Pool) -> str:
-    shapes = cloud.shapes(pool.instance_types)
+    shapes = cloud.shapes(_of(cloud, pool))
     wrong = [kind for kind, shape in shapes.items() if shape.architecture != pool.architecture]
     if wrong:
         raise Invalid(
             f"{', '.join(wrong)} of pool {pool.name} is not {pool.architecture}: "
             "correct instance_types or architecture"
         )
-    return ", ".join(f"{kind} with {shape.cpu_m / 1000:g} cpu" for kind, shape in shapes.items())
+    told = [f"{kind} with {shape.cpu_m / 1000:g} cpu" for kind, shape in shapes.items()]
+    more = f" and {len(told) - TYPES_TOLD_MAX} more" if len(told) > TYPES_TOLD_MAX else ""
+    return ", ".join(told[:TYPES_TOLD_MAX]) + more
+
+
+def _of(cloud: "Ec2Cloud", pool: Pool) -> tuple[str, ...]:
+    """Those that the pool names, or that its requirements come to.  Raises Invalid if they come to none."""
+    from holdfast.autoscaler.scheduling.machines.resolve import resolved
+
+    if pool.requirements is None:
+        return pool.instance_types
+    return resolved(pool.requirements, pool.architecture, cloud.types())
 
 
 def _prices(cloud: "Ec2Cloud", settings: Settings, pool: Pool) -> Check:
@@ -108,9 +124,7 @@ def _prices(cloud: "Ec2Cloud", settings: Settings, pool: Pool) -> Check:
     try:
         zones = set(cloud.subnets(pool.subnet_ids).values())
         markets = (Market.SPOT, Market.ON_DEMAND) if pool.market == "spot" else (Market.ON_DEMAND,)
-        wanted = [
-            Offering(z, m, kind) for z in sorted(zones) for m in markets for kind in pool.instance_types
-        ]
+        wanted = [Offering(z, m, kind) for z in sorted(zones) for m in markets for kind in _of(cloud, pool)]
         known = cloud.prices(wanted)
     except HoldfastError as error:
         return failed(EC2, what, error)
@@ -122,15 +136,17 @@ def _prices(cloud: "Ec2Cloud", settings: Settings, pool: Pool) -> Check:
     # Without a ceiling a missing price only leaves the cost unknown.
     ok = False if settings.usd_per_hour_max else None
     fix = "give on-demand prices in [autoscaler.usd_per_hour]"
-    return Check(EC2, what, ok, f"not known: {', '.join(unknown)}", fix)
+    more = f" and {len(unknown) - TYPES_TOLD_MAX} more" if len(unknown) > TYPES_TOLD_MAX else ""
+    return Check(EC2, what, ok, f"not known: {', '.join(unknown[:TYPES_TOLD_MAX])}{more}", fix)
 
 
-def _making(client: "EC2Client", settings: Settings, pool: Pool) -> Iterator[Check]:
+def _making(client: "EC2Client", settings: Settings, pool: Pool, types: tuple[str, ...]) -> Iterator[Check]:
     from holdfast.adapters.aws.ec2 import dry_run
     from holdfast.adapters.aws.ec2.templates import Templates, template_name
     from holdfast.app.autoscaler.cloud import tag_scheme, template_spec
 
-    name, data = template_name(settings.cluster_name, pool.name), {"InstanceType": pool.instance_types[0]}
+    name = template_name(settings.cluster_name, pool.name)
+    data = {"InstanceType": types[0]} if types else {}
     worn = tag_scheme(settings).of_template(pool.name)
     called = f"pool {pool.name}"
     yield _dry(
@@ -146,7 +162,7 @@ def _making(client: "EC2Client", settings: Settings, pool: Pool) -> Iterator[Che
         yield Check(EC2, what, None, "cannot be tried before the first launch has made the template")
 
 
-def _launch_request(settings: Settings, pool: Pool, template: Any) -> dict[str, Any]:
+def _launch_request(settings: Settings, pool: Pool, template: Any, instance_type: str) -> dict[str, Any]:
     """As a launch would ask; before there is a template, with what it will be made from."""
     from holdfast.adapters.aws.ec2.launch import run_request
     from holdfast.adapters.aws.ec2.templates import template_data
@@ -159,7 +175,7 @@ def _launch_request(settings: Settings, pool: Pool, template: Any) -> dict[str, 
         zone="",
         subnet_id=pool.subnet_ids[0],
         market=Market(pool.market),
-        instance_type=pool.instance_types[0],
+        instance_type=instance_type,
         template_id=template.template_id if template else "",
         template_version=template.version if template else 0,
         count=1,

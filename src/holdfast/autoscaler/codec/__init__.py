@@ -167,6 +167,7 @@ def _row(launch: Launch) -> dict[str, str | float]:
         "bound": int(launch.bound),
         "extended": launch.extended,
         "for": launch.purpose.value,
+        **({"types": " ".join(launch.types)} if launch.types else {}),
     }
 
 
@@ -244,6 +245,7 @@ def _launch(row: Mapping[str, Any]) -> Launch:
         bound=bool(row.get("bound", 0)),
         extended=int(row.get("extended", 0)),
         purpose=memory.purpose_of(row),
+        types=tuple(str(row.get("types", "")).split()),
     )
 
 

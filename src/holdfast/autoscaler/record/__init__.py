@@ -152,6 +152,8 @@ class Launch:
     extended: int = 0
     """So often no tick came in time to open its nodes, though they were ready: their time began anew."""
     purpose: Purpose = Purpose.DEMAND
+    types: tuple[str, ...] = ()
+    """Only these hold the pods that it is for: the next attempt asks for another of them.  Empty: any."""
 
     @property
     def offering(self) -> Offering:

@@ -232,12 +232,13 @@ def _try_elsewhere(
         if short <= 0 or row.status in (LaunchStatus.INTENDED, LaunchStatus.ABANDONED):
             continue
         left = left_this_hour(cluster, row.purpose, settings, now_s)
-        if row.attempt >= attempts_max(row.pool, snapshot, settings):
+        if row.attempt >= attempts_max(row, snapshot, settings):
             return _abandon(cluster, up, row, f"{short} short after {row.attempt} attempts", now_s)
         if left <= 0:
             return _abandon(cluster, up, row, "the launches of this hour are spent", now_s)
         group = 1 + max(other.group for other in up.launches)
-        need = Need(row.pool, min(short, left), zone=row.zone if row.bound else "", purpose=row.purpose)
+        zone = row.zone if row.bound else ""
+        need = Need(row.pool, min(short, left), zone=zone, purpose=row.purpose, types=row.types)
         rows = intents(cluster, snapshot, need, group, (), settings, now_s, attempt=row.attempt + 1)
         if not rows:
             why = why_nowhere(cluster, snapshot, [row.pool], settings, now_s)

@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from holdfast.autoscaler.fleet import by_zone, staying, unlisted
 from holdfast.autoscaler.record import Cluster, Launch, Purpose, Spent
 from holdfast.autoscaler.scale_up.launch_slots import LaunchSlot, launch_slots
+from holdfast.autoscaler.scale_up.offering_ranks import RECLAIMED, types_at, types_of, width
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.snapshot import Need, Snapshot
-from holdfast.cloud import Market, Offering
+from holdfast.cloud import Instance, Market, Offering
 
 HOUR_S = 3_600
 SPARE_ATTEMPTS = 4
-RECLAIMED = "being reclaimed"
-"""Why an offering is left alone from which the cloud takes machines back, or hints that it may."""
 
 
 def spent_lately(cluster: Cluster, now_s: float, purpose: Purpose = Purpose.DEMAND) -> int:
@@ -74,6 +73,7 @@ def intents(
             at_s=int(now_s),
             bound=bool(need.zone),
             purpose=need.purpose,
+            types=need.types,
         )
         for n, (slot, number) in enumerate(Counter(chosen).items())
     ]
@@ -95,9 +95,11 @@ def _chosen(
     if pool is None:
         return []
     interrupted = {affected.instance_id for affected in cluster.interrupted}
-    in_zone = by_zone(w for w in staying(cluster, snapshot) if w.instance_id not in interrupted)
+    there = [w for w in staying(cluster, snapshot) if w.instance_id not in interrupted]
+    in_zone, in_offering = by_zone(there), Counter(_offering(w.instance) for w in there)
     for row in _asked(cluster, beside):
         in_zone[row.zone] += row.count
+        in_offering[row.offering] += row.count
     subnets = [
         (place.zone, place.subnet_id)
         for place in snapshot.places
@@ -105,21 +107,23 @@ def _chosen(
     ]
     chosen = launch_slots(
         need.count,
-        instance_types=pool.instance_types,
+        types_at=types_at(need, pool, cluster, snapshot),
         markets=_markets(pool, attempt, cluster, settings, now_s),
         subnets=subnets,
         in_zone=in_zone,
         refused=_refusals(need.pool, cluster, snapshot, settings, now_s, reclaimed=reclaimed),
+        in_offering=in_offering,
+        width=width(need, pool, len({zone for zone, _ in subnets}), settings),
     )
     chosen = _within_share(chosen, pool, cluster, snapshot, beside, settings)
     return _within_means(chosen, cluster, snapshot, beside, settings)
 
 
-def attempts_max(pool: str, snapshot: Snapshot, settings: Settings) -> int:
+def attempts_max(row: Launch, snapshot: Snapshot, settings: Settings) -> int:
     """Every place once, in both markets, and a few more for tokens that were used up."""
-    found = settings.pool(pool)
-    types = len(found.instance_types) if found else 0
-    return SPARE_ATTEMPTS + len(Market) * types * sum(place.pool == pool for place in snapshot.places)
+    pool = settings.pool(row.pool)
+    types = len(row.types or (types_of(pool, snapshot) if pool else ()))
+    return SPARE_ATTEMPTS + len(Market) * types * sum(place.pool == row.pool for place in snapshot.places)
 
 
 def _markets(
@@ -141,6 +145,10 @@ def _markets(
 def _asked(cluster: Cluster, beside: Sequence[Launch]) -> tuple[Launch, ...]:
     """Requests that may still bring machines."""
     return (*(cluster.scale_up.intended if cluster.scale_up else ()), *beside)
+
+
+def _offering(instance: Instance) -> Offering:
+    return Offering(instance.zone, instance.market, instance.instance_type)
 
 
 def _refusals(
@@ -214,7 +222,7 @@ def _within_means(
 def _usd_known(cluster: Cluster, snapshot: Snapshot) -> float:
     """What the fleet costs as far as prices are known, with those that are launched and not yet listed."""
     living = [worker.instance for worker in snapshot.workers if worker.alive]
-    usd = sum(snapshot.prices.usd(Offering(i.zone, i.market, i.instance_type)) or 0.0 for i in living)
+    usd = sum(snapshot.prices.usd(_offering(each)) or 0.0 for each in living)
     waiting = set(unlisted(cluster, snapshot))
     for row in cluster.scale_up.launches if cluster.scale_up else ():
         usd += (snapshot.prices.usd(row.offering) or 0.0) * len(waiting.intersection(row.instance_ids))

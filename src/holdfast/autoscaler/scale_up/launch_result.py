@@ -5,6 +5,7 @@ from dataclasses import replace
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.ports import LaunchInstances
 from holdfast.autoscaler.record import Cluster, Launch, LaunchStatus, ScaleUp, Unavailable
+from holdfast.autoscaler.scale_up.offering_ranks import RECLAIMED
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import Event, Happened, Outcome, Write
@@ -113,7 +114,7 @@ def refunded(cluster: Cluster, action_id: str, row: Launch, count: int) -> Clust
 def barred(cluster: Cluster, what: str, settings: Settings, why: str, now_s: float) -> Cluster:
     """Leave it alone for a while, and for longer each time.  One that has run out is remembered for that."""
     before = next((one for one in cluster.unavailable if one.offering == what), None)
-    times = 1 + (before.times if before is not None else 0)
+    times = 1 + (before.times if before is not None and before.reason != RECLAIMED else 0)
     for_s = min(settings.unavailable_max_s, settings.unavailable_s * 2 ** min(times - 1, 20))
     return left_alone(cluster, Unavailable(what, int(now_s) + for_s, why, times))
 

@@ -63,6 +63,10 @@ class Room:
     """It is still to come: nothing is there that could be in a pod's way."""
     runs: tuple[Pod, ...] = ()
     """Of a node to come: the DaemonSets' pods that it will run."""
+    instance_type: str = ""
+    """Of a node to come."""
+    usd: float = 0.0
+    """Of a node to come: what it is expected to cost an hour."""
 
 
 def named(room: Room, name: str) -> Room:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from holdfast.autoscaler.scheduling.fit import Room, is_vouched_for, misfit, shortage, taken_port
-from holdfast.autoscaler.scheduling.new_nodes import Candidate, Pool, in_order, refusal_of
+from holdfast.autoscaler.scheduling.machines.choice import Waiting
+from holdfast.autoscaler.scheduling.new_nodes import Candidate, Pool, cheapest_first, in_order
 from holdfast.autoscaler.scheduling.pod_groups import (
     NodeBin,
     NodeBins,
@@ -91,11 +92,12 @@ def pack(
     limit: int,
     left_alone: frozenset[str] = frozenset(),
     topology: Topology | None = None,
+    offerings_min: int = 1,
 ) -> Packed:
     """Place the pods in the rooms, then on new nodes of the candidates, `limit` of each pool at most.
 
     `left_alone`: owners whose pods a new node did not help.  `topology`: where pods are already; it is
-    given back as it was.
+    given back as it was.  `offerings_min`: over so many offerings a request is spread.
     """
     pods = list(pods)
     topology = topology if topology is not None else Topology(to_place=pods)
@@ -103,22 +105,22 @@ def pack(
         for room in rooms:
             if room.name not in topology:
                 topology.add_node(room)
-        return _pack(pods, rooms, candidates, limit, left_alone, topology)
+        pools = in_order(candidates, rooms, limit, topology, offerings_min)
+        return _pack(pods, rooms, pools, left_alone, topology)
 
 
 def _pack(
     pods: Sequence[Pod],
     rooms: Sequence[Room],
-    candidates: Sequence[Candidate],
-    limit: int,
+    pools: Sequence[Pool],
     left_alone: frozenset[str],
     topology: Topology,
 ) -> Packed:
     node_bins = NodeBins(rooms)
-    pools = in_order(candidates, rooms, limit, topology)
     to_come = {room.name for room in rooms if room.new}
     fates = []
-    for group in largest_first(group_pods(pods, topology)):
+    waiting = Waiting(largest_first(group_pods(pods, topology)))
+    for group in waiting:
         placed, left = fill(group, node_bins, topology)
         coming = sum(each.count for each in placed if each.room in to_come)
         if not left:
@@ -126,7 +128,7 @@ def _pack(
         elif group.owner in left_alone and group.doubts:
             fates.append(Fate(group, placed, left, LEFT_ALONE, helped=coming))
         else:
-            fates.append(_on_new_nodes(group, placed, left, pools, coming))
+            fates.append(_on_new_nodes(group, placed, left, pools, coming, waiting))
     there = Counter(room.zone for room in rooms)
     return Packed(
         tuple(need for pool in pools for need in pool.needs(there)),
@@ -136,16 +138,28 @@ def _pack(
 
 
 def _on_new_nodes(
-    group: PodGroup, placed: tuple[Placed, ...], left: int, pools: Sequence[Pool], coming: int
+    group: PodGroup,
+    placed: tuple[Placed, ...],
+    left: int,
+    pools: Sequence[Pool],
+    coming: int,
+    ahead: Waiting,
 ) -> Fate:
-    could, in_vain, reasons, waiting = False, False, [], left
+    could, in_vain, waiting, why_of = False, False, left, dict[str, str]()
     for pool in pools:
-        taken = pool.take(group, left)
+        taken = pool.take(group, left, ahead, opens=False)
+        placed, left = (*placed, *taken.placed), taken.left
+    for pool in cheapest_first(pools, group, left, ahead) if left else ():
+        taken = pool.take(group, left, ahead)
         placed, left, could = (*placed, *taken.placed), taken.left, could or taken.could
         in_vain = in_vain or taken.in_vain
+        why_of[pool.candidate.pool] = taken.why
         if not left:
-            return Fate(group, placed, helped=coming + waiting, pools=_takers(group, pools))
-        reasons.append(f"pool {pool.candidate.pool}: {taken.why}" if len(pools) > 1 else taken.why)
+            break
+    if not left:
+        return Fate(group, placed, helped=coming + waiting, pools=_takers(group, pools))
+    names = [pool.candidate.pool for pool in pools]
+    reasons = [f"pool {name}: {why_of[name]}" if len(pools) > 1 else why_of[name] for name in names]
     why = "; ".join(reasons) or "there is no pool that could scale up"
     opened = waiting - left
     # Where a node stands empty in vain, those that found no new one are not helped by any.
@@ -168,11 +182,8 @@ LEFT_ALONE = "a new node did not help it"
 
 
 def _takers(group: PodGroup, pools: Sequence[Pool]) -> frozenset[str]:
-    return frozenset(
-        pool.candidate.pool
-        for pool in pools
-        if any(not refusal_of(group, room) for room in pool.candidate.rooms)
-    )
+    """Those that could ever take them, whether a node of theirs stands empty now or not."""
+    return frozenset(pool.candidate.pool for pool in pools if pool.suits(group).could)
 
 
 def unplaceable(pods: Sequence[Pod], rooms: Iterable[Room], topology: Topology | None = None) -> str:

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 import msgspec
 
-from holdfast.autoscaler.scale_down.drain import controller_of
+from holdfast.autoscaler.scale_down.drain import SAFE_TO_EVICT, controller_of
 from holdfast.autoscaler.scheduling.fit import (
     Doubt,
     HostPort,
@@ -62,16 +63,64 @@ def owner_of(pod: Pod) -> str:
 def group_pods(pods: Iterable[Pod], topology: Topology) -> list[PodGroup]:
     """The pods in groups, in the order of their first."""
     groups: dict[tuple[bytes, PodClass | None], list[Pod]] = {}
+    key_of = _Keys().of
     for pod in pods:
         # Labels decide only where some rule asks for them.
         alike = None if topology.is_idle else topology.class_of(pod)
-        groups.setdefault((_key(pod), alike), []).append(pod)
+        groups.setdefault((key_of(pod), alike), []).append(pod)
     return [_group(tuple(group), topology) for group in groups.values()]
 
 
 def _group(pods: tuple[Pod, ...], topology: Topology) -> PodGroup:
     example, rules = pods[0], topology.rules_of(pods[0])
     return PodGroup(pods, requests_of(example), doubts(example, rules), host_ports(example), rules)
+
+
+class _Keys:
+    """Keys of pods; of one that says the same as one before, without making it again."""
+
+    def __init__(self) -> None:
+        self._lately: list[tuple[object, bytes]] = []
+
+    def of(self, pod: Pod) -> bytes:
+        says = _says(pod)
+        if says is None:
+            return _key(pod)
+        for n, (others, key) in enumerate(self._lately):
+            if says == others:
+                if n > 1:
+                    self._lately.insert(0, self._lately.pop(n))
+                return key
+        key = _key(pod)
+        self._lately.insert(0, (says, key))
+        del self._lately[LATELY_MAX:]
+        return key
+
+
+LATELY_MAX = 4
+"""Pods of one owner are listed together, or in turn with a few others."""
+_own_words = attrgetter(
+    "containers",
+    "init_containers",
+    "resources",
+    "overhead",
+    "node_selector",
+    "affinity",
+    "tolerations",
+    "topology_spread_constraints",
+    "scheduler_name",
+    "scheduling_gates",
+    "resource_claims",
+)
+
+
+def _says(pod: Pod) -> object | None:
+    """All that makes its key, to be compared; None if it has claims, of which the scheduler may say more."""
+    spec = pod.spec
+    for volume in spec.volumes:
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            return None
+    return _own_words(spec), pod.metadata.annotations.get(SAFE_TO_EVICT)
 
 
 def _key(pod: Pod) -> bytes:

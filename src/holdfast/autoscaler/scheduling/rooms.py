@@ -1,7 +1,7 @@
 """What nodes offer to pods: those that stand, and those that a pool would bring.
 
-A new node is expected to offer the least that any of the pool's instance types would, because a
-launch may end with any of them.  What nodes of the pool really have outranks what their type says.
+A pool would bring a node of any of its instance types, each with its own size and price.  What nodes of
+the pool really have outranks what their type says.
 Labels are expected only where the pool declares them or every node of ours gets them: a label that
 a person put on a node by hand would be missing on the next.
 """
@@ -23,7 +23,7 @@ from holdfast.autoscaler.scheduling.fit import (
 )
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.settings import Pool, Settings
-from holdfast.cloud import Instance, Shape
+from holdfast.cloud import Instance, Market, Offering, Shape
 from holdfast.cloud.kubernetes import (
     CAPACITY_LABEL,
     FINISHED,
@@ -33,7 +33,7 @@ from holdfast.cloud.kubernetes import (
     Pod,
     SelectorTerm,
 )
-from holdfast.cloud.requests import Amount, amount_of, requests_of
+from holdfast.cloud.requests import Amount, amount_of, lesser, requests_of
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
@@ -98,27 +98,46 @@ def candidate(
     known: Sequence[Known],
     every_node_runs: Sequence[Pod],
     more: int,
+    types: Sequence[str] | None = None,
+    usd: Callable[[Offering], float] = lambda offering: 0.0,
 ) -> Candidate:
-    """The pool as one that may scale up.  `known`: its nodes that have joined."""
-    sizes = [size for kind in pool.instance_types if (size := _size(kind, settings, shapes, known))]
+    """The pool as one that may scale up, with a room for each of its types in each zone.
+
+    `known`: its nodes that have joined.  `types`: what its requirements come to; None: those that it names.
+    `usd`: what a machine is expected to cost an hour.
+    """
+    types, market = pool.instance_types if types is None else types, Market(pool.market)
+    sizes = {kind: size for kind in types if (size := _size(kind, settings, shapes, known))}
     if not sizes:
-        problem = f"EC2 gave no size for {', '.join(pool.instance_types) or 'its machines'}"
-        return Candidate(pool.name, (), more, problem)
-    offers = reduce(_lesser, sizes)
-    rooms = (
-        Room(
-            name=f"a new node of pool {pool.name}",
-            free=offers,
-            labels=_labels(pool, zone, settings, known),
-            taints=pool.taints,
-            zone=zone,
-            pool=pool.name,
-            empty=True,
-            new=True,
+        problem = f"EC2 gave no size for {', '.join(types) or 'its machines'}"
+        return Candidate(pool.name, (), more, problem, pool.weight, market)
+    empty = [
+        _with_daemons(
+            Room(
+                name=f"a new node of pool {pool.name}",
+                free=Amount(),
+                labels=_labels(pool, types, zone, settings, known),
+                taints=pool.taints,
+                zone=zone,
+                pool=pool.name,
+                empty=True,
+                new=True,
+            ),
+            every_node_runs,
         )
         for zone in dict.fromkeys(zones or ("",))
+    ]
+    rooms = tuple(
+        replace(
+            room,
+            free=size + room.free,
+            instance_type=kind,
+            usd=usd(Offering(room.zone, market, kind)),
+        )
+        for kind, size in sizes.items()
+        for room in empty
     )
-    return Candidate(pool.name, tuple(_with_daemons(room, every_node_runs) for room in rooms), more)
+    return Candidate(pool.name, rooms, more, "", pool.weight, market)
 
 
 def _size(
@@ -131,7 +150,7 @@ def _size(
         if one.instance.instance_type == kind
     ]
     if seen:
-        return reduce(_lesser, seen)
+        return reduce(lesser, seen)
     if shape is None:
         return None
     pods = min(shape.pods, settings.pods_per_node)
@@ -146,17 +165,9 @@ def expected(offers: Amount, shape: Shape | None) -> Amount:
     return replace(offers, extended=tuple(sorted((*offers.extended, *missing)))) if missing else offers
 
 
-def _lesser(one: Amount, other: Amount) -> Amount:
-    left, right = dict(one.extended), dict(other.extended)
-    return Amount(
-        min(one.cpu_m, other.cpu_m),
-        min(one.memory, other.memory),
-        min(one.pods, other.pods),
-        tuple(sorted((name, min(left[name], right[name])) for name in left.keys() & right.keys())),
-    )
-
-
-def _labels(pool: Pool, zone: str, settings: Settings, known: Sequence[Known]) -> dict[str, str]:
+def _labels(
+    pool: Pool, types: Sequence[str], zone: str, settings: Settings, known: Sequence[Known]
+) -> dict[str, str]:
     labels = {
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": pool.architecture,
@@ -174,9 +185,9 @@ def _labels(pool: Pool, zone: str, settings: Settings, known: Sequence[Known]) -
     if settings.region and _all_say(known, REGION, lambda one: settings.region):
         labels[REGION] = settings.region
     # Which cloud controller runs decides what this label says: believed only once seen.
-    alone = known and len(pool.instance_types) == 1
+    alone = known and len(types) == 1
     if alone and _all_say(known, INSTANCE_TYPE, lambda one: one.instance.instance_type):
-        labels[INSTANCE_TYPE] = pool.instance_types[0]
+        labels[INSTANCE_TYPE] = types[0]
     return {**labels, **pool.labels}
 
 

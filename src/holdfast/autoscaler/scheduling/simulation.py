@@ -4,7 +4,7 @@ Made by one pass over the pods that only sorts them by node: a tick with nothing
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -21,7 +21,7 @@ from holdfast.autoscaler.scheduling.terms import NamespaceLabels
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Need, Place, Worker
-from holdfast.cloud import Shape
+from holdfast.cloud import Offering, Shape
 from holdfast.cloud.announcements import WaitingPod
 from holdfast.cloud.kubernetes import (
     CORDON_FOUND,
@@ -57,10 +57,10 @@ def is_unschedulable(pod: Pod) -> bool:
     what it makes room for already."""
     if pod.status.nominated_node_name or pod.metadata.deletion_timestamp is not None:
         return False
-    return not is_daemon(pod) and any(
-        c.type == "PodScheduled" and c.status == "False" and c.reason == "Unschedulable"
-        for c in pod.status.conditions
-    )
+    for each in pod.status.conditions:
+        if each.type == "PodScheduled" and each.status == "False" and each.reason == "Unschedulable":
+            return not is_daemon(pod)
+    return False
 
 
 class Simulation:
@@ -81,8 +81,12 @@ class Simulation:
         left_alone: frozenset[str] = frozenset(),
         namespaces: NamespaceLabels | None = None,
         volumes: VolumeLists | None = None,
+        types: Mapping[str, tuple[str, ...]] | None = None,
+        usd: Callable[[Offering], float] = lambda offering: 0.0,
     ) -> None:
-        """`nodes`: by instance id, those of the workers; `other_nodes`: what else offers room."""
+        """`nodes`: by instance id, those of the workers; `other_nodes`: what else offers room.  `types`: by
+        pool, what its requirements come to.  `usd`: what a machine is expected to cost an hour."""
+        self._types, self._usd = types or {}, usd
         self._settings, self._workers, self._shapes, self._places = settings, workers, shapes, places
         self._left_alone, self._namespaces, self._volumes = left_alone, namespaces, volumes
         self._nodes, self._other_nodes, self._all_budgets = nodes, other_nodes, budgets
@@ -161,9 +165,15 @@ class Simulation:
     def packed(self, on_its_way: int) -> Packed:
         if on_its_way not in self._packed:
             rooms = [*map(self._with_devices, self.rooms.values()), *self._coming(on_its_way)]
-            limit = self._settings.max_workers
-            packed = pack(self.demand, rooms, self.candidates, limit, self._left_alone, self.topology)
-            self._packed[on_its_way] = packed
+            self._packed[on_its_way] = pack(
+                self.demand,
+                rooms,
+                self.candidates,
+                self._settings.max_workers,
+                self._left_alone,
+                self.topology,
+                self._settings.offerings_min,
+            )
         return self._packed[on_its_way]
 
     @cached_property
@@ -201,6 +211,7 @@ class Simulation:
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
         every_node_runs = daemons(pod for pods in self._on.values() for pod in pods)
+        of_fleet = self._settings.max_workers - sum(worker.alive for worker in self._workers)
         return tuple(
             candidate(
                 pool,
@@ -209,7 +220,12 @@ class Simulation:
                 zones=[place.zone for place in self._places if place.pool == pool.name],
                 known=self._known(pool.name),
                 every_node_runs=every_node_runs,
-                more=pool.max_workers - sum(w.alive and w.instance.pool == pool.name for w in self._workers),
+                more=min(
+                    of_fleet,
+                    pool.max_workers - sum(w.alive and w.instance.pool == pool.name for w in self._workers),
+                ),
+                types=self._types.get(pool.name),
+                usd=self._usd,
             )
             for pool in self._settings.pools
         )
@@ -230,7 +246,7 @@ class Simulation:
             if w.alive and (w.joining or not w.node_name) and w.instance.pool in pools
         ]
         if pools:
-            first = next(iter(pools.values()))[0]
+            first = min(next(iter(pools.values())), key=lambda room: (room.free.cpu_m, room.free.memory))
             coming += [named(first, f"a node on its way ({n + 1})") for n in range(len(coming), on_its_way)]
         return coming[:on_its_way]
 
@@ -280,8 +296,9 @@ class Simulation:
 
 
 def _like(rooms: Sequence[Room], worker: Worker) -> Room:
-    zone = worker.instance.zone
-    room = next((room for room in rooms if room.zone == zone), rooms[0])
+    zone, kind = worker.instance.zone, worker.instance.instance_type
+    alike = [room for room in rooms if room.instance_type == kind] or rooms
+    room = next((room for room in alike if room.zone == zone), alike[0])
     return replace(named(room, worker.node_name or worker.instance_id), zone=zone)
 
 

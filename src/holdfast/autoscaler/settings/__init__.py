@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 from holdfast.autoscaler.disruption.windows import Window
 from holdfast.autoscaler.record import Purpose
+from holdfast.autoscaler.settings.requirements import Requirements
+from holdfast.autoscaler.settings.spare import Spare
 from holdfast.cloud.kubernetes import Taint
 from holdfast.settings.table import environment_name
 
@@ -23,13 +25,26 @@ class Pool:
 
     name: str = "default"
     instance_types: tuple[str, ...] = ("t3.medium",)
-    """In order of preference.  Several give spot a choice."""
+    """Several give spot a choice.  Pods get the cheapest that holds them; other workers, such as those of the
+    floor, come in the order of this list."""
+    requirements: Requirements | None = None
+    """Instead of types: what they must be like.  EC2 is asked which types there are."""
     architecture: str = "amd64"
     subnet_ids: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     min_workers: int = 0
     max_workers: int = 1_000
+    vcpus_max: int = 0
+    """At most so many in all its workers together.  0: no limit."""
+    memory_gib_max: int = 0
+    """At most so much in all its workers together.  0: no limit."""
+    spare: Spare | None = None
+    """Room that is kept free for pods to come, as `2 pods of 1 cpu 2Gi`: real pods take it, and it is made
+    anew."""
+    weight: int = 0
+    """Pools of a greater weight are asked first.  Among equals the cheapest machine decides, and then the
+    order in which they are written."""
     ami_id: str = ""
     security_group_ids: tuple[str, ...] = ()
     key_name: str = ""
@@ -110,6 +125,9 @@ class Settings:
     """At most this part of the fleet may be on-demand in pools that prefer spot."""
     usd_per_hour_max: float = 0.0
     """0: no ceiling.  With one, a type without a known price is not launched."""
+    offerings_min: int = 3
+    """Over so many offerings (a type in a zone) a request for spot is spread at least, where there are as
+    many: price alone never puts all workers on one."""
     spot_refusals_max: int = 6
     """After so many refusals of spot capacity for one request, on-demand is asked for;"""
     spot_patience_s: int = 120
@@ -255,6 +273,8 @@ WORKER_NAMES: Mapping[str, str] = {
     "WORKER_KEY_NAME": "key_name",
     "WORKER_INSTANCE_PROFILE": "instance_profile",
     "WORKER_INSTANCE_TYPE": "instance_types",
+    "WORKER_REQUIREMENTS": "requirements",
+    "WORKER_SPARE": "spare",
     "WORKER_SUBNET_IDS": "subnet_ids",
     "WORKER_ARCHITECTURE": "architecture",
     "WORKER_MARKET": "market",

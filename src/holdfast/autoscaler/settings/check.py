@@ -88,8 +88,11 @@ def _pool(pool: Pool, said: Said) -> Iterator[Fault]:
     if pool.min_workers > pool.max_workers:
         about = (f"{prefix}min_workers", f"{prefix}max_workers")
         yield Fault(about, f"{said(about[0])} against {said(about[1])}: must not be higher")
-    if not pool.instance_types:
-        yield Fault((f"{prefix}instance_types",), f"{said(f'{prefix}instance_types')}: name at least one")
+    if not pool.instance_types and pool.requirements is None:
+        yield Fault(
+            (f"{prefix}instance_types",),
+            f"{said(f'{prefix}instance_types')}: name at least one, or give requirements",
+        )
     if pool.launch_template_version and not pool.launch_template_id:
         about = (f"{prefix}launch_template_version", f"{prefix}launch_template_id")
         yield Fault(about, f"{said(about[0])}: give launch_template_id too")

@@ -1,4 +1,4 @@
-"""Kinds of values that only the autoscaler knows: prices, taints, windows, and pools as JSON."""
+"""Kinds of values that only the autoscaler knows: prices, taints, windows, what a pool asks for."""
 
 import json
 import re
@@ -7,6 +7,8 @@ from typing import Any
 
 from holdfast.autoscaler.disruption.cron import BadCron
 from holdfast.autoscaler.disruption.windows import Window, window
+from holdfast.autoscaler.settings.requirements import Requirements, requirements
+from holdfast.autoscaler.settings.spare import Spare, spare
 from holdfast.cloud.kubernetes import Taint
 from holdfast.settings import kinds
 from holdfast.settings.kinds import Unfit, number, split_pairs, texts
@@ -69,4 +71,6 @@ KINDS: Mapping[object, Callable[[object], object]] = {
     Mapping[str, float]: prices,
     tuple[Taint, ...]: taints,
     tuple[Window, ...]: windows,
+    Requirements | None: requirements,
+    Spare | None: spare,
 }

@@ -26,7 +26,7 @@ def read_pools(source: SettingsSource, table: Mapping[str, Any]) -> tuple[Pool, 
             name: source.read(f"pools.default.{name}", env, FIELDS[name], source.environ[env])
             for env, name in own.items()
         }
-        pools[default] = replace(pools[default], **given(filled))
+        pools[default] = _of_types_or_requirements(source, pools[default], given(filled), "WORKER_…")
     elif own and source.could_read("pools"):
         problem = (
             "they fill the pool default, and there is none: write them into the pools, or name one default"
@@ -69,4 +69,17 @@ def _pool(source: SettingsSource, raw: Any, where: str) -> Pool:
         for key, value in raw.items()
         if key in FIELDS
     }
-    return Pool(**given(values))
+    return _of_types_or_requirements(source, Pool(), given(values), where)
+
+
+def _of_types_or_requirements(
+    source: SettingsSource, pool: Pool, values: Mapping[str, Any], where: str
+) -> Pool:
+    """The one or the other: a pool that has requirements names no types."""
+    asked = "requirements" in values or (pool.requirements is not None)
+    if asked and "instance_types" in values:
+        source.problems.append(
+            f"{where} instance_types beside requirements: leave one of them out; requirements has "
+            "excluded_types, and instance_types is the whole list"
+        )
+    return replace(pool, **{**({"instance_types": ()} if asked else {}), **values})

@@ -28,6 +28,7 @@ RANGES: Mapping[str, Range] = {
     "join_timeout_s": SOME_SECONDS,
     "on_demand_max_fraction": SHARE,
     "usd_per_hour_max": Range(0),
+    "offerings_min": Range(1, 12),
     "spot_refusals_max": COUNT,
     "spot_patience_s": SECONDS,
     "launches_per_hour_max": COUNT,
@@ -107,6 +108,9 @@ DISRUPTION_RANGES: Mapping[str, Range] = {
 POOL_RANGES: Mapping[str, Range] = {
     "min_workers": COUNT,
     "max_workers": COUNT,
+    "vcpus_max": COUNT,
+    "memory_gib_max": Range(0, 10_000_000),
+    "weight": COUNT,
     "launch_template_version": COUNT,
     "disk_gib": Range(0, 16_384),
     "imds_hop_limit": Range(1, 64),

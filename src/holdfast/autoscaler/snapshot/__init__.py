@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Purpose
-from holdfast.cloud import ALIVE, Instance, Notice, Offering, Prices, State
+from holdfast.cloud import ALIVE, Instance, Notice, Offering, Prices, Shape, State
 from holdfast.cloud.announcements import WaitingPod
 from holdfast.cloud.launches import Template
 
@@ -84,6 +84,8 @@ class Need:
     zone: str = ""
     """Only there would it help: the pods are bound to this zone.  Empty: anywhere."""
     purpose: Purpose = Purpose.DEMAND
+    types: tuple[str, ...] = ()
+    """Only these hold what waits, the cheapest first.  Empty: any of the pool will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,13 @@ class Snapshot:
     """By pool: the digest that its template must have."""
     pool_problems: Mapping[str, str] = field(default_factory=dict)
     """By pool: why it cannot be launched from now.  That is its own trouble, and no other pool's."""
+    remarks: tuple[str, ...] = ()
+    """What else an operator should mend: no pool is held up by it."""
     places: tuple[Place, ...] = ()
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By pool: the types that its requirements come to.  Pools that name their types are not here."""
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    """By instance type."""
     prices: Prices = field(default_factory=lambda: Prices({}))
     costs: Callable[[], "FleetCost | None"] = lambda: None
     """Who costs what: a look at every pod, made when it is asked for."""
@@ -165,7 +173,7 @@ class Snapshot:
             for worker in self.workers
             if worker.namesake and worker.alive and worker.ours
         )
-        return (*broken, *nameless)
+        return (*broken, *nameless, *self.remarks)
 
     @property
     def reporting(self) -> Mapping[str, Ghost]:

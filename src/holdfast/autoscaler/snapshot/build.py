@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.autoscaler.ports import Load
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.scale_up.offering_ranks import expected_prices
 from holdfast.autoscaler.scale_up.unhelped import left_alone
 from holdfast.autoscaler.scheduling.simulation import Simulation, is_control_plane
 from holdfast.autoscaler.settings import Settings
@@ -60,9 +61,13 @@ class Listings:
     settings: Settings = field(default_factory=Settings)
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     """By instance type."""
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By pool, where it has requirements: the types that they come to."""
     templates: Mapping[str, Template] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     pool_problems: Mapping[str, str] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
+    """What an operator should mend, and what holds nothing up."""
     zones: Mapping[str, str] = field(default_factory=dict)
     """By subnet id."""
     prices: Prices = field(default_factory=lambda: Prices({}))
@@ -114,7 +119,10 @@ def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> S
         templates=listings.templates,
         digests=listings.digests,
         pool_problems=listings.pool_problems,
+        remarks=tuple(listings.remarks),
         places=joined.places,
+        types=listings.types,
+        shapes=listings.shapes,
         prices=listings.prices,
         costs=lambda: _costs(listings),
         cluster_uid=listings.cluster_uid,
@@ -141,6 +149,8 @@ def simulate(listings: Listings, joined: Joined) -> Simulation:
         places=joined.places,
         at_s=listings.at_s,
         left_alone=left_alone(listings.cluster, listings.at_s),
+        types=listings.types,
+        usd=expected_prices(listings.cluster, listings.prices, listings.shapes, listings.at_s).expected,
         namespaces=listings.namespaces,
         volumes=listings.volumes,
     )

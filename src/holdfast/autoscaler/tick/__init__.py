@@ -142,7 +142,9 @@ class Autoscaler:
         workers = {instance.instance_id for instance in instances if instance.state in ALIVE}
         serving = [node for node in nodes if instance_id_of(node) in workers and takes_pods(node)]
         pools = look_at_pools(self.cloud, settings.pools)
-        types = sorted({kind for pool in settings.pools for kind in pool.instance_types})
+        named = (pools.types.get(pool.name, pool.instance_types) for pool in settings.pools)
+        types = sorted({kind for of_pool in named for kind in of_pool})
+        prices, unpriced = self._prices(types, set(pools.zones.values()))
         return Listings(
             owner=owner,
             at_s=self.clock.now_s(),
@@ -164,7 +166,9 @@ class Autoscaler:
             digests=pools.digests,
             pool_problems=pools.problems,
             zones=pools.zones,
-            prices=self._prices(types, set(pools.zones.values())),
+            types=pools.types,
+            remarks=(*pools.remarks, *unpriced),
+            prices=prices,
             ready_nodes=self._confirmed_ready(nodes, troubles),
             troubles=tuple(troubles),
         )
@@ -204,9 +208,14 @@ class Autoscaler:
             troubles.append(f"the readiness check does not answer, so the API's word counts ({error})")
             return None
 
-    def _prices(self, types: Sequence[str], zones: set[str]) -> Prices:
+    def _prices(self, types: Sequence[str], zones: set[str]) -> tuple[Prices, tuple[str, ...]]:
+        """Unknown prices hold what they concern, and nothing else.  With what an operator should know."""
         offerings = [Offering(zone, market, kind) for zone in zones for market in Market for kind in types]
         try:
-            return self.cloud.prices(offerings)
-        except HoldfastError:
-            return Prices({})  # unknown prices hold what they concern, and nothing else
+            return self.cloud.prices(offerings), ()
+        except HoldfastError as error:
+            remark = (
+                f"prices: EC2 does not tell them ({error}); machines are chosen by their size until it does. "
+                "See that ec2:DescribeSpotPriceHistory is allowed, or give usd_per_hour"
+            )
+            return Prices({}), (remark,)

@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast.autoscaler.record import Launch
 from holdfast.autoscaler.settings import Pool
-from holdfast.cloud import ALIVE, Instance, Notice, NoticeKind, Offering, Prices, Shape, State
+from holdfast.cloud import ALIVE, Instance, MachineType, Notice, NoticeKind, Offering, Prices, Shape, State
 from holdfast.cloud.launches import Launched, Refusal, Refused, Template, Termination, launch_token
 from holdfast.kernel import Invalid
 from holdfast.sim.ec2.machine import Ending, Machine
@@ -201,6 +201,9 @@ class SimCloud:
 
     def shapes(self, instance_types: Sequence[str]) -> Mapping[str, Shape]:
         return {name: SHAPES[name] for name in instance_types if name in SHAPES}
+
+    def types(self) -> Sequence[MachineType]:
+        return self.wares.types()
 
     def prices(self, offerings: Sequence[Offering]) -> Prices:
         known = {offering: self.wares.usd(offering) for offering in offerings}

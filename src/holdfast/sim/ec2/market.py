@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from holdfast.cloud import Market, Offering, Shape
+from holdfast.cloud import MachineType, Market, Offering, Shape
 
 GIB: Final = 1 << 30
 SHAPES: Final = {
@@ -42,6 +42,8 @@ class Wares:
     quota: dict[str, int] = field(default_factory=dict)
     """How many instances the account may have at once, by market or by market and family of types, such as
     `spot/g`.  Not named: no limit."""
+    withdrawn: set[str] = field(default_factory=set)
+    """Types that are not listed any more."""
     _factor: dict[tuple[str, str], float] = field(default_factory=dict)
     _known: dict[Offering, float | None] = field(default_factory=dict)
 
@@ -66,6 +68,20 @@ class Wares:
         if offering.market is Market.ON_DEMAND:
             return usd
         return usd * self._factor.get((offering.instance_type, offering.zone), 0.4)
+
+    def types(self) -> list[MachineType]:
+        return [
+            MachineType(
+                name,
+                shape,
+                vcpus=shape.cpu_m // 1_000,
+                memory_mib=shape.memory >> 20,
+                burstable=name.startswith("t"),
+                accelerated=name.startswith("g"),
+            )
+            for name, shape in SHAPES.items()
+            if name not in self.withdrawn
+        ]
 
     def drift(self, zones: Iterable[str]) -> None:
         """Spot prices move a little, each on its own."""

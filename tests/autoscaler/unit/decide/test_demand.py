@@ -72,12 +72,16 @@ def test_a_pod_that_real_nodes_of_the_pool_do_not_hold_is_unsatisfiable_whatever
     assert "not enough memory" in seen.unsatisfiable[0]
 
 
-def test_a_new_node_is_as_small_as_the_smallest_type_of_its_pool() -> None:
+def test_a_new_node_is_of_a_type_that_holds_what_waits() -> None:
     types = Pool(subnet_ids=("subnet-a",), instance_types=("t3.large", "t3.medium"))
     shapes = {"t3.large": Shape(2_000, 8 << 30), "t3.medium": Shape(2_000, 4 << 30)}
     look = listings(settings=settings(pools=(types,)), shapes=shapes, pods=[pending(memory="5Gi")])
 
-    assert build(look).pending == 0
+    (need,) = build(look).needs(0)
+    assert need.types == ("t3.large",)
+    (either,) = build(replace(look, pods=[pending(memory="3Gi")])).needs(0)
+    assert either.types == ("t3.medium", "t3.large")
+    assert build(replace(look, pods=[pending(memory="9Gi")])).pending == 0
     assert build(replace(look, shapes={})).unsatisfiable == (
         "shop/web-1: EC2 gave no size for t3.large, t3.medium (the scheduler: 0/3 nodes are available)",
     )

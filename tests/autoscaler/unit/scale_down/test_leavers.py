@@ -62,7 +62,7 @@ def test_no_choice_empties_a_zone_or_takes_a_node_that_may_not_leave(
 def test_the_subnets_of_one_zone_fill_evenly() -> None:
     chosen = launch_slots(
         4,
-        instance_types=("m5.large",),
+        types_at=lambda zone, market: ("m5.large",),
         markets=(Market.SPOT,),
         subnets=(("a", "s-1"), ("a", "s-2")),
         in_zone=Counter(),

@@ -228,7 +228,7 @@ def test_a_quota_bars_its_family_of_types_in_its_market() -> None:
 
 
 def test_attempts_come_to_an_end() -> None:
-    most = attempts_max("default", snapshot(*TWO), SETTINGS)
+    most = attempts_max(row(), snapshot(*TWO), SETTINGS)
     last = scaling_up(row(status=LaunchStatus.REFUSED, attempt=most))
 
     assert kinds(proceed(last, snapshot(*TWO))) == ["launchAbandoned"]

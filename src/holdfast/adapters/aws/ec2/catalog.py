@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from holdfast.adapters.aws.errors import translate_errors
-from holdfast.cloud import Market, Offering, Prices, Shape
+from holdfast.cloud import MachineType, Market, Offering, Prices, Shape
 from holdfast.kernel import Invalid
 
 if TYPE_CHECKING:
@@ -13,12 +13,20 @@ if TYPE_CHECKING:
     from types_boto3_ec2.type_defs import InstanceTypeInfoTypeDef
 
 PRICES_KEPT_S: Final = 600
+TYPES_KEPT_S: Final = 21_600
 PRODUCT: Final = "Linux/UNIX"
 AT_ONCE: Final = 100
 """Values that one filter takes."""
 MIB: Final = 1024 * 1024
 MEMORY_LEFT: Final = 0.925
 EVICTION_BYTES: Final = 100 * MIB
+ACCELERATORS: Final = (
+    "GpuInfo",
+    "InferenceAcceleratorInfo",
+    "FpgaInfo",
+    "NeuronInfo",
+    "MediaAcceleratorInfo",
+)
 ARCHITECTURES: Final = {"x86_64": "amd64", "arm64": "arm64"}
 GPUS: Final = {"NVIDIA": "nvidia.com/gpu", "AMD": "amd.com/gpu", "Habana": "habana.ai/gaudi"}
 """By their maker: what the maker's device plugin calls them."""
@@ -73,6 +81,8 @@ class Catalog:
         self._pods_per_node, self._on_demand_usd = pods_per_node, on_demand_usd
         self._zones: dict[str, str] = {}
         self._shapes: dict[str, Shape] = {}
+        self._types: tuple[float, tuple[MachineType, ...]] = (float("-inf"), ())
+        """When they were asked for, and all that there are."""
         self._spot: dict[Offering, tuple[float, float | None]] = {}
         """When it was asked, and dollars an hour."""
 
@@ -98,6 +108,21 @@ class Catalog:
             self._shapes |= {each["InstanceType"]: self._shape(each) for each in found}
         return _all(self._shapes, instance_types, "instance_types", "no such type in this region")
 
+    def types(self) -> tuple[MachineType, ...]:
+        """All that there are in this region.  Asked for anew after some hours: EC2 adds types."""
+        now_s = self._now_s()
+        asked_s, known = self._types
+        if not 0 <= now_s - asked_s < TYPES_KEPT_S:
+            with translate_errors("ec2:DescribeInstanceTypes", changes=False):
+                pages = self._client.get_paginator("describe_instance_types").paginate(
+                    PaginationConfig={"PageSize": min(self._page, AT_ONCE)}
+                )
+                found = [each for page in pages for each in page["InstanceTypes"]]
+            known = tuple(self._type(each) for each in found)
+            self._types = now_s, known
+            self._shapes |= {each.name: each.shape for each in known}
+        return known
+
     def prices(self, offerings: Sequence[Offering]) -> Prices:
         now_s = self._now_s()
         spot = [each for each in offerings if each.market is Market.SPOT]
@@ -118,19 +143,20 @@ class Catalog:
 
     def _spot_prices(self, offerings: Sequence[Offering], now_s: float) -> dict[tuple[str, str], float]:
         """The newest of each type and zone.  A history that begins now tells what is in force now."""
-        types = sorted({each.instance_type for each in offerings})
         zones = sorted({each.zone for each in offerings})
-        with translate_errors("ec2:DescribeSpotPriceHistory", changes=False):
-            pages = self._client.get_paginator("describe_spot_price_history").paginate(
-                Filters=[
-                    {"Name": "instance-type", "Values": types},
-                    {"Name": "availability-zone", "Values": zones},
-                    {"Name": "product-description", "Values": [PRODUCT]},
-                ],
-                StartTime=datetime.fromtimestamp(now_s, UTC),
-                PaginationConfig={"PageSize": self._page},
-            )
-            told = [each for page in pages for each in page["SpotPriceHistory"]]
+        told = []
+        for types in _chunks(each.instance_type for each in offerings):
+            with translate_errors("ec2:DescribeSpotPriceHistory", changes=False):
+                pages = self._client.get_paginator("describe_spot_price_history").paginate(
+                    Filters=[
+                        {"Name": "instance-type", "Values": types},
+                        {"Name": "availability-zone", "Values": zones},
+                        {"Name": "product-description", "Values": [PRODUCT]},
+                    ],
+                    StartTime=datetime.fromtimestamp(now_s, UTC),
+                    PaginationConfig={"PageSize": self._page},
+                )
+                told += [each for page in pages for each in page["SpotPriceHistory"]]
         told.sort(key=lambda each: each["Timestamp"])
         return {(each["InstanceType"], each["AvailabilityZone"]): float(each["SpotPrice"]) for each in told}
 
@@ -142,6 +168,19 @@ class Catalog:
             next((name for told, name in ARCHITECTURES.items() if told in offered), "amd64"),
             self._pods_per_node,
             devices_of(seen),
+        )
+
+    def _type(self, seen: "InstanceTypeInfoTypeDef") -> MachineType:
+        return MachineType(
+            name=seen["InstanceType"],
+            shape=self._shape(seen),
+            vcpus=seen["VCpuInfo"]["DefaultVCpus"],
+            memory_mib=seen["MemoryInfo"]["SizeInMiB"],
+            local_disk_gib=seen.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0),
+            burstable=seen.get("BurstablePerformanceSupported", False),
+            bare_metal=seen.get("BareMetal", False),
+            accelerated=any(seen.get(kind) for kind in ACCELERATORS),
+            current=seen.get("CurrentGeneration", True),
         )
 
 

@@ -1,0 +1,1 @@
+"""Which machine to ask for: what each costs, what it is worth, and which holds what waits for least."""
