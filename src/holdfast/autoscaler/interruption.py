@@ -30,10 +30,9 @@ from holdfast.autoscaler.record import (
     Launch,
     Purpose,
     Tombstone,
-    Unavailable,
 )
-from holdfast.autoscaler.scale_up.launch_result import left_alone
-from holdfast.autoscaler.scale_up.offering_ranks import RECLAIMED, losses
+from holdfast.autoscaler.scale_up.launch_result import taken_back
+from holdfast.autoscaler.scale_up.offering_ranks import RECLAIMED
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
 from holdfast.cloud import LEAVING, Market, Notice, NoticeKind, Offering, State
@@ -103,8 +102,7 @@ def _reclaimed(cluster: Cluster, snapshot: Snapshot, notice: Notice, now_s: floa
     barred = next((one for one in cluster.unavailable if one.offering == offering), None)
     if barred is not None and now_s < barred.until_s and barred.reason != RECLAIMED:
         return cluster  # there is no capacity anyway
-    lost = 1 + losses(cluster).get(offering, 0)
-    return left_alone(cluster, Unavailable(offering, int(now_s) + RECLAIMED_S, RECLAIMED, lost))
+    return taken_back(cluster, offering, int(now_s) + RECLAIMED_S)
 
 
 def forget(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Effect, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.ports import LaunchInstances
 from holdfast.autoscaler.record import Cluster, Launch, LaunchStatus, ScaleUp, Unavailable
-from holdfast.autoscaler.scale_up.offering_ranks import RECLAIMED
+from holdfast.autoscaler.scale_up.offering_ranks import RECLAIMED, losses
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud.launches import Launched, Refusal, Refused
 from holdfast.kernel import Event, Happened, Outcome, Write
@@ -121,6 +121,12 @@ def barred(cluster: Cluster, what: str, settings: Settings, why: str, now_s: flo
 
 def _for_long(cluster: Cluster, what: str, why: str, now_s: float) -> Cluster:
     return left_alone(cluster, Unavailable(what, int(now_s) + QUOTA_S, why))
+
+
+def taken_back(cluster: Cluster, offering: str, until_s: int) -> Cluster:
+    """The last choice until then, and for hours dearer than it is: the more so, the more often."""
+    times = 1 + losses(cluster).get(offering, 0)
+    return left_alone(cluster, Unavailable(offering, until_s, RECLAIMED, times))
 
 
 def left_alone(cluster: Cluster, bar: Unavailable) -> Cluster:
