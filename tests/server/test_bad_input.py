@@ -176,10 +176,17 @@ def test_a_group_that_is_there_is_not_made_twice(server: Running, shop: Tenant) 
     assert answer.code == "INVALID_STATE"
 
 
-def test_a_stale_session_is_told_to_register_again(server: Running, shop: Tenant) -> None:
-    mine = shop.instances["db"]
-    body = {"instance_id": mine.instance_id, "session": "another", "epoch": 0}
-    assert server.call(ops.HEARTBEAT, mine.token, body, agent_id="db").code == "STALE_SESSION"
+def test_a_stale_session_is_told_to_register_again(server: Running) -> None:
+    owner = tenant(server, "copied", "db")
+    mine = owner.instances["db"]
+    body = {"instance_id": mine.instance_id, "session": "another"}
+    beat = server.call(ops.HEARTBEAT, mine.token, {**body, "epoch": 0}, agent_id="db")
+    notices = [
+        server.call(each, mine.token, body, agent_id="db") for each in (ops.REBALANCE, ops.TERMINATION)
+    ]
+    assert [answer.code for answer in (beat, *notices)] == ["STALE_SESSION"] * 3
+    kinds = [event["kind"] for event in server.call(ops.HISTORY, owner.token, agent_id="db").data]
+    assert "noticed" not in kinds, "a copy of the machine does not speak of its end"
 
 
 def test_a_switch_without_a_standby_says_why(server: Running, shop: Tenant) -> None:

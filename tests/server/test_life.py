@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.failover.api import operations as ops
+from holdfast.server.restored.high_water import number
 from tests.server.agents import Fleet, until
 from tests.server.running import Running, running
 from tests.server.tenancy import Tenant, tenant
@@ -168,6 +169,38 @@ def test_a_database_from_the_past_grants_nothing_until_it_is_recovered(tmp_path:
             served = agents.serving()
             assert served.epoch > epoch, "above all that was heard of"
             assert served.who.instance_id == second.who.instance_id, "the one that served last"
+
+
+def test_a_restore_that_lost_little_is_made_up_for_by_no_commit_and_fails_over_none(tmp_path: Path) -> None:
+    """As when a copy of the database that was a little behind takes its place."""
+    with running(tmp_path) as server:
+        shop = tenant(server, "shop")
+        with fleet(server, shop, "db") as agents:
+            first = agents.serving()
+            epoch = settled(server, shop, "db", first.who.instance_id)["epoch"]
+            _copy(tmp_path / "failover.db", tmp_path / "backup.db")
+            assert server.call(ops.SETTINGS, shop.token, {"standbys": 2}, agent_id="db").http_status == 200
+    _copy(tmp_path / "backup.db", tmp_path / "failover.db")
+    with running(tmp_path) as server:
+        for agent in agents.agents:
+            agent.server = server
+        changed = [
+            server.call(ops.SETTINGS, shop.token, {"standbys": n}, agent_id="db").code for n in range(2, 6)
+        ]
+        assert set(changed) == {"RECOVERING"}
+        assert {agent.register_again().http_status for agent in agents.agents} == {200}, "they may report"
+        assert first.beat().code == "RECOVERING"
+    (tmp_path / "highwater").unlink()
+    with running(tmp_path) as server:  # another machine, which has seen nothing of what was lost
+        for agent in agents.agents:
+            agent.server = server
+        assert first.beat().code == "RECOVERING"
+        groups = server.server.stores.groups
+        groups.raise_change_number(number(groups.change_number()) + 1_000_000)
+        with agents.again():
+            assert agents.serving() is first
+            found = settled(server, shop, "db", first.who.instance_id)
+            assert (found["epoch"], found["settings"]["standbys"]) == (epoch, 1), "and it was not replaced"
 
 
 def _copy(source: Path, target: Path) -> None:

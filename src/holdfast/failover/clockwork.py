@@ -6,8 +6,8 @@ Rule 2: over the last lease time the database's clock is believed to have run no
 Rule 3: a lease that has more than one lease time left was stored before the clock stepped back: it lasts one
         lease time from when it was first seen (H21).
 Rule 4: a server that is young, or was cut off from the database, takes no silence for a death until it has
-        seen the database for one lease time (H22); and no more than some primaries are revoked within a
-        minute, else an operator is asked.
+        seen the database for one lease time (H22); nor does one that grants no leases, for as long after it;
+        and no more than some primaries are revoked within a minute, else an operator is asked.
 """
 
 from collections.abc import Mapping
@@ -47,6 +47,10 @@ class Clockwork:
         oldest_s = boot_s - self.term.kept_s
         still = tuple((at_s, ahead) for at_s, ahead in self.offsets if at_s >= oldest_s and ahead < offset)
         return replace(self, judges_from_s=judges_from_s, heard_s=boot_s, offsets=(*still, (boot_s, offset)))
+
+    def withheld(self, boot_s: float) -> "Clockwork":
+        """No lease was granted until `boot_s`: that one is out tells nothing before a whole lease time."""
+        return replace(self, judges_from_s=boot_s + self.term.kept_s)
 
     def now_s(self, boot_s: float) -> float:
         """The database's time, believed to run no faster than ours over the last lease time."""

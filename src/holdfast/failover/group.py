@@ -198,6 +198,10 @@ class Switch:
     accept_data_loss: bool = False
 
 
+TWO_PRIMARIES: Final = "TWO_PRIMARIES"
+"""The code of a group that was taken over with two primaries: which one is right, only an operator knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Degraded:
     """No primary serves, or none can take over: since when, and why."""

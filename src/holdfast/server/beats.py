@@ -13,7 +13,7 @@ from holdfast.failover.group import Group, subject_of
 from holdfast.failover.ports import Beat, Grant, Report
 from holdfast.kernel import Busy, Unknown, Versioned
 from holdfast.server.calls import Call
-from holdfast.server.desk.agents import goal_view, own_instance
+from holdfast.server.desk.agents import goal_view, own_instance, stale_session
 from holdfast.server.figures.metrics import Figures
 from holdfast.server.groups import Groups
 from holdfast.server.heartbeats import Heartbeats
@@ -72,9 +72,7 @@ class Beats:
             }
         if not grant.session_ok:
             self._figures.count("agent_heartbeats", "stale")
-            raise Refusal(
-                Code.STALE_SESSION, f"the session of {body.instance_id} is another process's: register again"
-            )
+            raise stale_session(body.instance_id)
         if withheld:
             self._figures.count("agent_heartbeats", "withheld")
             raise Refusal(Code.RECOVERING, withheld)

@@ -103,12 +103,12 @@ class Server:
         self.figures = Figures()
         self.owner = f"{socket.gethostname()[:32]}-{secrets.token_hex(4)}"
         store = stores.groups
-        self.high_water = HighWater(Path(settings.high_water_file))
         self.members = Members(Path(f"{settings.high_water_file}.members"), time.time)
         self._learn_s = float("-inf")
         self.groups = Groups(store)
         self._reports: dict[tuple[str, str], Report] = {}
         policy = policy_of(settings)
+        self.high_water = HighWater(Path(settings.high_water_file), policy.term.kept_s)
         self.time = Timekeeper(policy.term, boottime_s, share=settings.revocations_at_once)
         machines, template = machines_of(settings, stores.tenants, self.time.now_s)
         policy = policy_of(settings, template)
@@ -169,6 +169,7 @@ class Server:
             now_s=self.time.now_s,
             new_id=new_id,
             missing=self.members.missing,
+            behind=self.high_water.problem,
             changed=self._changed_here,
         )
 
@@ -217,7 +218,12 @@ class Server:
     def _survey(self) -> None:
         """What a server must know of its database every second: its clock, and how far it has come."""
         self.time.heard(self.stores.groups.clock_s())
-        recovered = self.high_water.saw(self.stores.groups.change_number())
+        change_n = self.stores.groups.change_number()
+        recovered = self.high_water.saw(change_n)
+        if change_n >= 0 and self.high_water.problem():
+            self.stores.groups.mark_restored(self.high_water.known)
+        if self.high_water.withheld():
+            self.time.withheld()
         clients = [client.client_id for client in self.stores.tenants.clients()]
         subjects = [
             subject_of(client_id, agent_id)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.failover.model import machine_promises, promises
+from tests.failover.model import adopted, machine_promises, promises
 from tests.proof import prove
 from tests.variants import failover_without
 
@@ -30,6 +30,14 @@ VARIANTS: dict[str, tuple[Changes, Story]] = {
             }
         },
         promises.no_more_than_some_are_revoked_at_once,
+    ),
+    "S-F3: a primary that never had an agent is judged by its silence": (
+        {"loss": {'    if silent_s == float("inf"):\n': "    if False:\n"}},
+        adopted.a_primary_without_an_agent_is_not_judged_by_its_silence,
+    ),
+    "S8: which of two primaries is right is guessed": (
+        {"vacancy": {"    if group.degraded is not None and group.degraded.code ==": "    if '' =="}},
+        adopted.which_of_two_primaries_is_right_is_an_operators_word,
     ),
     "H46: a group fails over although it is paused": (
         {"loss": {" and group.paused_until_s <= situation.now_s": ""}},
@@ -122,7 +130,7 @@ VARIANTS: dict[str, tuple[Changes, Story]] = {
         promises.a_newer_epoch_stops_all,
     ),
     "H30: no lease time of silence comes first": (
-        {"vacancy": {"    if situation.now_s < quiet_s:": "    if False:"}},
+        {"vacancy": {"    if left_s > 0:": "    if False:"}},
         promises.a_newer_epoch_stops_all,
     ),
     "H30: the old holder returns though another served later": (

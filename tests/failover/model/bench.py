@@ -63,6 +63,10 @@ class Bench:
         """Register and be well from then on."""
         ask = Register(instance_id=instance_id, invited="token" not in said, **said)
         self.commit(register(self.group, ask, self.now))
+        self.enrol(instance_id)
+
+    def enrol(self, instance_id: str) -> None:
+        """A member gets an agent, and is well from then on."""
         self.store.take_session(SUBJECT, instance_id, f"s-{instance_id}", f"b-{instance_id}")
         self.reports[instance_id] = Report(healthy=True, lag_s=0.0, sync_age_s=0.0)
 

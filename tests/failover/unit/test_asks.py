@@ -227,6 +227,34 @@ def test_an_operator_names_the_member_that_served_last() -> None:
     assert refused(asks.recover(at(bench), "i-3", "ada")) == "INVALID_STATE"
 
 
+def silence_comes_before_an_operators_promotion(module: Any) -> None:
+    """A member that the database has lost may hold a lease that it does not know."""
+    bench = standing()
+    bench.reports["i-2"] = replace(bench.reports["i-2"], highest_epoch=7)
+    bench.beat()
+    bench.turns()
+    assert bench.group.recovering is not None
+    now = Promote(instance_id="i-3", emergency=True, accept_data_loss=True)
+    assert refused(module.promote(at(bench), now)) == "INVALID_STATE", "silence first"
+    bench.live(12)
+    bench.commit(module.promote(at(bench), now))
+    bench.live(12)
+    assert bench.group.primary == "i-3"
+
+
+def test_silence_comes_before_an_operators_promotion() -> None:
+    silence_comes_before_an_operators_promotion(asks)
+    guard = {"    if silence := silence_first(situation):\n": "    if silence := None:\n"}
+    variant = broken("holdfast.failover.asks.switch", guard)
+    with pytest.raises(AssertionError):
+        silence_comes_before_an_operators_promotion(variant)
+    prove(
+        "variant",
+        "H30: an operator promotes before the leases of the lost database are over",
+        caught_by="silence comes before an operator's promotion",
+    )
+
+
 def test_the_last_copy_that_failed_may_be_revived_by_an_operator() -> None:
     bench = Bench()
     bench.join("i-1")

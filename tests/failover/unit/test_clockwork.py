@@ -99,6 +99,18 @@ def a_server_that_was_cut_off_judges_no_silence(module: Any) -> None:
     assert server.may_judge()
 
 
+def a_server_that_withheld_leases_judges_no_silence(module: Any) -> None:
+    clock = module.Clockwork.begun(TERM, 0.0)
+    for second in range(30):
+        clock = clock.heard(float(second), 1_000.0 + second)
+    assert clock.may_judge(30.0)
+    clock = clock.withheld(30.0)
+    for second in range(31, 40):
+        clock = clock.heard(float(second), 1_000.0 + second)
+        assert not clock.may_judge(float(second)), "it granted none, so that one is out tells nothing"
+    assert clock.heard(41.0, 1_041.0).may_judge(41.0)
+
+
 def no_more_than_a_share_is_revoked_within_a_minute(module: Any) -> None:
     revocations = module.Revocations(share=0.1, at_least=3)
     for n in range(50):
@@ -129,6 +141,10 @@ PROMISES = {
     a_server_that_was_cut_off_judges_no_silence: (
         "H22: a server judges as soon as the database is back",
         {"boot_s + self.term.kept_s if cut_off else": "self.judges_from_s if cut_off else"},
+    ),
+    a_server_that_withheld_leases_judges_no_silence: (
+        "H30: leases that were withheld are taken for lost ones",
+        {"return replace(self, judges_from_s=boot_s + self.term.kept_s)": "return self"},
     ),
     no_more_than_a_share_is_revoked_within_a_minute: (
         "H22: a whole fleet is revoked at once",

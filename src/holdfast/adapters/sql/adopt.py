@@ -15,7 +15,7 @@ from holdfast.adapters.sql.connection import Connection, Dialect
 from holdfast.adapters.sql.database import Texts, Transaction
 from holdfast.adapters.sql.groups.codec import check_id
 from holdfast.adapters.sql.groups.write import Stored, WriteGroup
-from holdfast.failover.group import Degraded, Group, GroupSettings, Member, Mode
+from holdfast.failover.group import TWO_PRIMARIES, Degraded, Group, GroupSettings, Member, Mode
 from holdfast.failover.roles import Status
 from holdfast.kernel import Event, Invalid, Write
 
@@ -133,8 +133,9 @@ def _found(agent: Row, rows: Sequence[Row], now_s: float) -> Found:
     one = len(primaries) == 1
     degraded = None
     if len(primaries) > 1:
-        said = f"{' and '.join(sorted(primaries))} were both primary: `failover revive` the right one"
-        degraded = Degraded(now_s, "twoPrimaries", said)
+        both = " and ".join(sorted(primaries))
+        said = f"{both} were both primary: `failover revive` the right one, then `failover promote` it"
+        degraded = Degraded(now_s, TWO_PRIMARIES, said)
     group = Group(
         client_id=str(agent["client_id"]),
         agent_id=str(agent["logical_agent_id"]),

@@ -123,6 +123,9 @@ SELECT n FROM counters WHERE name = 'change';
 -- name: raise_change_number
 UPDATE counters SET n = CASE WHEN n < :n THEN :n ELSE n END WHERE name = 'change';
 
+-- name: mark_restored
+UPDATE counters SET n = -1 - n WHERE name = 'change' AND n >= 0 AND n < :known;
+
 -- name: count_change
 UPDATE counters SET n = n + 1 WHERE name = 'change';
 

@@ -51,18 +51,20 @@ class Operation:
 
 COMMON: Final = (Code.INVALID_REQUEST, Code.RATE_LIMITED, Code.UNAVAILABLE)
 WITH_TOKEN: Final = (Code.UNAUTHENTICATED, Code.FORBIDDEN, Code.NOT_FOUND)
-CHANGING: Final = (Code.VERSION_CONFLICT, Code.REQUEST_ID_REUSED, Code.PAYLOAD_TOO_LARGE)
+CHANGING: Final = (
+    Code.VERSION_CONFLICT, Code.REQUEST_ID_REUSED, Code.PAYLOAD_TOO_LARGE, Code.RECOVERING,
+)  # fmt: skip
 
 GROUP: Final = "/api/agents/{agent_id}"
 WAIT_MAX_S: Final = 30.0
 
 REGISTER = Operation(
     name="register", method="POST", path="/api/agents/register", caller=Caller.ENROLMENT, body=wire.Register,
-    what="Make an instance known. It grants no role.", codes=(Code.SESSION_HELD, Code.RECOVERING),
+    what="Make an instance known. It grants no role.", codes=(Code.SESSION_HELD,),
 )  # fmt: skip
 HEARTBEAT = Operation(
     name="heartbeat", method="POST", path=f"{GROUP}/heartbeat", caller=Caller.AGENT, body=wire.Heartbeat,
-    what="Report, and renew the lease of a primary.", codes=(Code.STALE_SESSION, Code.RECOVERING),
+    what="Report, and renew the lease of a primary.", codes=(Code.STALE_SESSION,),
 )  # fmt: skip
 GOAL = Operation(
     name="goal", method="GET", path=f"{GROUP}/goal", caller=Caller.AGENT,
@@ -76,7 +78,7 @@ GOAL = Operation(
 REBALANCE = Operation(
     name="rebalance_notice", method="POST", path=f"{GROUP}/rebalance-notice", caller=Caller.AGENT,
     body=wire.RebalanceNotice, what="A hint that the instance may be reclaimed: prepares a standby.",
-    codes=(Code.STALE_SESSION, Code.BUDGET_SPENT),
+    codes=(Code.STALE_SESSION,),
 )  # fmt: skip
 TERMINATION = Operation(
     name="termination_notice", method="POST", path=f"{GROUP}/termination-notice", caller=Caller.AGENT,

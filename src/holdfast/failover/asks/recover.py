@@ -1,6 +1,6 @@
 """A person decides who served last, where the reports do not tell."""
 
-from holdfast.failover.asks.ask import Asked, Refusal
+from holdfast.failover.asks.ask import Asked, Refusal, silence_first
 from holdfast.failover.events import FailoverEvent
 from holdfast.failover.roles import Status
 from holdfast.failover.rules.rule import Change, Rule, Situation
@@ -17,10 +17,8 @@ def recover(situation: Situation, instance_id: str, by: str) -> Asked:
         return Refusal("NOT_FOUND", f"{instance_id}: no member of {group.agent_id}")
     if member.status not in (Status.REPLICA, Status.DEMOTING):
         return Refusal("PROMOTION_FAILED", f"{instance_id} is {member.status.value}")
-    quiet_s = group.recovering.since_s + situation.policy.term.kept_s
-    if situation.now_s < quiet_s:
-        left_s = quiet_s - situation.now_s
-        return Refusal("INVALID_STATE", f"one lease time of silence comes first: wait {left_s:.1f} s more")
+    if refusal := silence_first(situation):
+        return refusal
     reason = f"{by} says that it served last"
     event = situation.told(FailoverEvent.RECOVERED, instance_id, reason)
     return RECOVER.stamped(Change(chosen_to_recover(group, member, reason), (event,)))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from holdfast.failover.asks.ask import Asked, Refusal
+from holdfast.failover.asks.ask import Asked, Refusal, silence_first
 from holdfast.failover.events import FailoverEvent
 from holdfast.failover.group import Group, Member, Switch, Takeover
 from holdfast.failover.roles import Status
@@ -79,6 +79,8 @@ def promote(situation: Situation, ask: Promote) -> Asked:
     )  # fmt: skip
     if refusal or why:
         return refusal or Refusal("PROMOTION_FAILED", f"{member.instance_id}: {why}")
+    if silence := silence_first(situation):
+        return silence
     reason = f"promotion asked by {ask.by}" if ask.by else "promotion"
     takeover = Takeover(
         old=group.primary or "", reason=reason, code=SWITCH_CODE, emergency=ask.emergency,

@@ -2,14 +2,15 @@
 
 Rule 1: it is replaced only while a standby is ready.  Without one it goes on serving, or may come back: a
         revocation would only add an outage (H32, H34).
-Rule 2: silence is judged only by a server that has seen the database for a whole lease (H22).
+Rule 2: silence is judged only by a server that has seen the database for a whole lease (H22), and only of
+        a primary that was heard of before.
 """
 
 from dataclasses import replace
 
 from holdfast.cloud.machines import ALIVE
 from holdfast.failover.events import FailoverEvent
-from holdfast.failover.group import Degraded, Member, Mode, Switch, Takeover
+from holdfast.failover.group import TWO_PRIMARIES, Degraded, Member, Mode, Switch, Takeover
 from holdfast.failover.roles import Status
 from holdfast.failover.rules.choose import Choice, choose
 from holdfast.failover.rules.rule import Answer, Change, Situation
@@ -19,6 +20,10 @@ from holdfast.failover.rules.takeover import SWITCH, is_powerless, revoke
 LEASE_LOST = "LEASE_LOST"
 """Of a primary that was judged by its silence: only a share of all groups is, within a minute (H22).  A
 notice of the cloud is certain, and never waits."""
+
+
+UNHEARD = "{} was primary before it had an agent, and has never been heard of"
+"""So no lease stops it: that it is silent tells nothing."""
 
 
 def primary_of(situation: Situation) -> Member | None:
@@ -84,6 +89,8 @@ def replace_lost(situation: Situation) -> Answer:
     if not situation.seen.may_revoke:
         return situation.again("too many primaries were revoked within a minute: an operator is asked")
     silent_s = situation.of(primary).silent_s
+    if silent_s == float("inf"):
+        return situation.again(f"{UNHEARD.format(primary.instance_id)}: enrol it, or promote another")
     reason = f"its lease is out, silent for {silent_s:.0f} s"
     takeover = Takeover(old=primary.instance_id, reason=reason, code=LEASE_LOST, emergency=True)
     return revoke(situation, takeover, rejected=choice.why_not())
@@ -215,13 +222,16 @@ def _why_degraded(situation: Situation) -> tuple[str, str]:
             return "", ""
         if _idles(situation):
             return "NOT_SERVING", f"{primary.instance_id}: {IDLE}"
+        if situation.of(primary).silent_s == float("inf"):
+            return "LEASE_LOST", UNHEARD.format(primary.instance_id)
         why_not = standbys(situation, emergency=True).why_not() or "there is none"
         return "LEASE_LOST", f"the lease of {primary.instance_id} is out; standbys: {why_not}"
     if group.recovering is not None:
         return "RECOVERING", f"epoch {group.recovering.epoch} was reported: the database is from the past"
     takeover = group.takeover
     if takeover is None:
-        return "NEW_GROUP", "no primary yet"
+        decided = group.degraded is None or group.degraded.code != TWO_PRIMARIES
+        return ("NEW_GROUP", "no primary yet") if decided else ("", "")
     if takeover.candidate or not situation.seen.may_judge:
         return "", ""
     choice = choose(situation, lambda m: unready(situation, m, emergency=True), takeover.wanted)

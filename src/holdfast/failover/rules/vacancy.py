@@ -1,7 +1,8 @@
 """The first primary of a group, and the first one after the database came back from the past.
 
 Rule 1: registration grants nothing.  An empty group waits one lease time, so that whatever served under a
-        database that is gone has stopped; then its first ready member is promoted (H30).
+        database that is gone has stopped; then its first ready member is promoted (H30).  A group that was
+        taken over with two primaries waits for an operator's word: no other copy is taken for theirs.
 Rule 2: a member that has heard of a newer epoch than the record's shows that the record is from the past:
         all stop, one lease time of silence, then an epoch above all that was reported, for the member that
         served last.  If two claim that, or none does, an operator decides.
@@ -10,7 +11,7 @@ Rule 2: a member that has heard of a newer epoch than the record's shows that th
 from dataclasses import replace
 
 from holdfast.failover.events import FailoverEvent
-from holdfast.failover.group import Group, Member, Recovering, Takeover, after
+from holdfast.failover.group import TWO_PRIMARIES, Group, Member, Recovering, Takeover, after
 from holdfast.failover.roles import Move, Status
 from holdfast.failover.rules.choose import choose
 from holdfast.failover.rules.rule import Answer, Change, Situation
@@ -22,6 +23,8 @@ def first_primary(situation: Situation) -> Answer:
     group = situation.group
     if group.holder is not None or group.takeover is not None or group.recovering is not None:
         return None
+    if group.degraded is not None and group.degraded.code == TWO_PRIMARIES:
+        return situation.again(group.degraded.reason)
     since_s = group.degraded.since_s if group.degraded else group.created_s
     ready_s = since_s + situation.policy.term.kept_s
     if situation.now_s < ready_s:
@@ -59,9 +62,9 @@ def recover(situation: Situation) -> Answer:
     group, recovering = situation.group, situation.group.recovering
     if recovering is None:
         return None
-    quiet_s = recovering.since_s + situation.policy.term.kept_s
-    if situation.now_s < quiet_s:
-        return situation.again(f"one lease time of silence, {quiet_s - situation.now_s:.1f} s more")
+    left_s = silence_left_s(situation)
+    if left_s > 0:
+        return situation.again(f"one lease time of silence, {left_s:.1f} s more")
     claim = claimed(situation, recovering)
     if isinstance(claim, str):
         return situation.again(f"{claim}: an operator decides with `recover`")
@@ -70,6 +73,13 @@ def recover(situation: Situation) -> Answer:
         chosen_to_recover(group, claim, reason),
         (situation.told(FailoverEvent.RECOVERED, claim.instance_id, reason),),
     )
+
+
+def silence_left_s(situation: Situation) -> float:
+    """For so long a lease may still run that a database which is lost has granted; 0 if none does."""
+    recovering = situation.group.recovering
+    quiet_s = recovering.since_s + situation.policy.term.kept_s if recovering else 0.0
+    return max(0.0, quiet_s - situation.now_s)
 
 
 def claimed(situation: Situation, recovering: Recovering) -> Member | str:

@@ -147,13 +147,19 @@ def _noticed(context: Context, call: Call, notice: asks.Notice) -> object:
             "goal": goal_view(goal),
         }
 
+    def ask(situation: Situation, found: Versioned[Group]) -> Asked:
+        known = situation.of(notice.instance_id).session
+        if known and known != call.body.session:
+            raise stale_session(notice.instance_id)
+        return asked(asks.notice(situation, notice), answer)
+
     context.figures.count("emergency_events", call.client_id, notice.kind.value)
-    return change(
-        context,
-        call,
-        call.path["agent_id"],
-        lambda situation, found: asked(asks.notice(situation, notice), answer),
-    )
+    return change(context, call, call.path["agent_id"], ask)
+
+
+def stale_session(instance_id: str) -> Refusal:
+    """A copy of the machine, with its token, speaks neither of its health nor of its end."""
+    return Refusal(Code.STALE_SESSION, f"the session of {instance_id} is another process's: register again")
 
 
 def own_instance(call: Call) -> None:

@@ -3,7 +3,8 @@
 Rule 1: the answer is stored in the commit that it tells of, so a repeated request gets the same answer and
         changes nothing, however much later it comes and on whichever server.
 Rule 2: a lost answer is looked up by the commit's id, never guessed.
-Rule 3: a dry run goes the same way, gets the same refusals, and ends before the commit.
+Rule 3: a database that was restored from the past is not changed before an operator has recovered it.
+Rule 4: a dry run goes the same way, gets the same refusals, and ends before the commit.
 """
 
 import hashlib
@@ -52,6 +53,8 @@ def change(context: Context, call: Call, agent_id: str, ask: Ask, *, may_be_new:
         asked = ask(context.situation(found.value), found)
         if asked.write is None:
             return asked.answer(found)
+        if behind := context.behind():
+            raise Refusal(Code.RECOVERING, behind)
         after = Versioned(asked.write.value, found.version + 1, "")
         answer = asked.answer(after)
         if getattr(call.body, "dry_run", False):

@@ -30,6 +30,8 @@ class Context:
     new_id: NewId
     missing: Callable[[str, str], Sequence[str]]
     """Members of a client's group that a restored database does not know."""
+    behind: Callable[[], str]
+    """Why no group may be changed: the database was restored from the past; empty if all is well."""
     changed: Callable[[str, Versioned[Group]], None]
     """Told of every group that an operation has changed: it is driven on, and waiting agents wake."""
 

@@ -137,7 +137,7 @@ def test_two_primaries_of_the_seed_are_degraded_and_not_guessed(server: Server) 
 
     assert group.primary is None
     assert group.degraded is not None
-    assert group.degraded.code == "twoPrimaries"
+    assert group.degraded.code == "TWO_PRIMARIES"
     assert group.degraded.reason.startswith("j-1 and j-2 were both primary")
     assert [member.status for member in group.members] == [Status.ZOMBIE, Status.ZOMBIE]
     assert group.settings.mode is Mode.OFF, "both modes at once: which one was meant is not guessed"

@@ -111,9 +111,20 @@ class SqlGroupStore:
         return [(str(subject), int(n)) for subject, n in self.database.rows("changed", after_n=after_n)]
 
     def change_number(self) -> int:
-        """How far the database has come: a smaller one than before means that it went back.  Repeatable."""
+        """How far the database has come: a smaller one than before means that it went back.  Repeatable.
+
+        One below 0 was marked as restored.
+        """
         ((n,),) = self.database.rows("change_number")
         return int(n)
+
+    def mark_restored(self, known: int) -> None:
+        """The database is behind a number that a server has seen: all servers are told, by a number below 0.
+
+        No commit lifts it to 0 again, only `raise_change_number` does.  Twice is once.  Fence: a database
+        that has reached the number is left as it is.
+        """
+        self.database.run("mark_restored", known=known)
 
     def raise_change_number(self, n: int) -> None:
         """After a restore was accepted: at least this one from now on.  Twice is once."""

@@ -56,9 +56,10 @@ AHEAD = 1_000_000_000
 
 def _database(ours: Session, dry_run: bool, as_json: bool) -> None:
     from holdfast.app.failover.stores import open_stores
+    from holdfast.server.restored.high_water import number
 
     with open_stores(ours.settings) as stores:
-        found = stores.groups.change_number()
+        found = number(stores.groups.change_number())
         wanted = found + AHEAD
         if not dry_run:
             stores.groups.raise_change_number(wanted)
