@@ -17,6 +17,7 @@ from tools.play_failover.folder import MACHINES, chosen_port, furnish
 
 FOLDER = Path(__file__).parents[2] / "build" / "failover"
 READY_WITHIN_S = 60.0
+STOPS_WITHIN_S = 10.0
 
 
 def main() -> int:
@@ -46,9 +47,8 @@ def play(started: contextlib.ExitStack, folder: Path) -> None:
     environ = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     holdfast = str(folder / "bin" / "holdfast")
     subprocess.run([holdfast, "failover", "clients", "add", "shop"], cwd=folder, env=environ, check=True)
-    log = started.enter_context((folder / "server.log").open("w"))
-    server = subprocess.Popen([holdfast, "failover", "server"], cwd=folder, env=environ, stderr=log)
-    started.callback(_end, server)
+    subprocess.run([folder / "bin" / "start-server"], cwd=folder, env=environ, check=True)
+    started.callback(_end, folder / "server.pid")
     _answers(f"http://127.0.0.1:{port}/health")
     started.callback(subprocess.run, ["pkill", "-KILL", "-f", f"{folder}/machine-"], check=False)
     for machine in MACHINES:
@@ -68,9 +68,15 @@ def _answers(url: str) -> None:
             time.sleep(0.1)
 
 
-def _end(server: "subprocess.Popen[bytes]") -> None:
-    server.terminate()
-    server.wait()
+def _end(pid_file: Path) -> None:
+    """The server that runs now: it may have been killed and started again."""
+    server = int(pid_file.read_text())
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(server, signal.SIGTERM)
+        end_s = time.monotonic() + STOPS_WITHIN_S
+        while time.monotonic() < end_s:
+            os.kill(server, 0)
+            time.sleep(0.1)
 
 
 def show(folder: Path, port: int) -> None:
@@ -83,6 +89,7 @@ def show(folder: Path, port: int) -> None:
     print("    kill-machine 1               # the whole machine; a standby takes over")
     print("    kill-agent 2                 # only the agent: the watchdog ends the counter in time")
     print("    freeze-agent 3               # it hangs, and wakes too late: wake-agent 3")
+    print("    kill-server                  # nothing is lost: start-server")
     print("    holdfast failover why db     # what happened, step by step")
     print("\n  docs/guides/failover.md goes on from here.")
 

@@ -59,6 +59,19 @@ SIGNAL_AGENT = """\
 at={folder}/machine-${{1:?a number: {name} 1}}
 kill -{signal} "$(cat "$at/agent.pid")" && echo "the agent of machine $1 got SIG{signal}; its counter runs on"
 """
+SERVER = """\
+#!/bin/sh
+# start-server: the server, again if it was killed.
+cd {folder} || exit 1
+kill -0 "$(cat server.pid)" 2>/dev/null && echo "it is running already" && exit 1
+setsid holdfast failover server </dev/null 2>>server.log &
+echo $! >server.pid
+"""
+KILL_SERVER = """\
+#!/bin/sh
+# kill-server: the server dies in the middle of its work.  Leases run on; after one of them, primaries stop.
+kill -KILL "$(cat {folder}/server.pid)" && echo "the server is gone: start-server brings it back"
+"""
 WHO = """\
 #!/bin/sh
 # who: which counters take a write at this moment.  There is never more than one.
@@ -85,6 +98,8 @@ def furnish(folder: Path, port: int) -> None:
         "start": START.format(**fill),
         "kill-machine": KILL_MACHINE.format(**fill),
         "who": WHO.format(**fill),
+        "start-server": SERVER.format(**fill),
+        "kill-server": KILL_SERVER.format(**fill),
         **{
             name: SIGNAL_AGENT.format(**fill, name=name, signal=signal, what=what)
             for name, signal, what in (

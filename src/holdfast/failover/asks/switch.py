@@ -56,6 +56,10 @@ def _refused(group: Group, wanted: str, member: Member | None) -> Refusal | None
         return Refusal("NOT_FOUND", f"{wanted}: no member of {group.agent_id}")
     if member.status is Status.PRIMARY:
         return Refusal("INVALID_STATE", f"{wanted} is primary already")
+    if member.status is Status.ZOMBIE:
+        return Refusal(
+            "PROMOTION_FAILED", f"{wanted} is a zombie (make it a standby first: `failover revive`)"
+        )
     if member.status not in (Status.LAUNCHING, Status.REPLICA):
         return Refusal("PROMOTION_FAILED", f"{wanted} is {member.status.value}")
     if member.never_promote:

@@ -1,15 +1,23 @@
 """`holdfast failover pause`."""
 
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 
+from holdfast.cli.failover.operate.follow import ASK_EVERY_S
 from holdfast.cli.failover.session import agent, dry_run, session
-from holdfast.cli.session import now_s, options, say_json
+from holdfast.cli.session import WRONG, now_s, options, say_json
 from holdfast.cli.times import clock, to_come
-from holdfast.failover.api.operations import PAUSE
+from holdfast.failover.api.operations import AGENT, PAUSE
 
 PAUSE_MAX_S = 30 * 86_400.0
+HELD_WITHIN_S = 15.0
+SLACK_S = 2.0
+NOT_HELD = (
+    "The primary has not taken its long lease yet: stop no server before `holdfast failover status` shows it."
+)
 
 
 def _until(ctx: click.Context, param: click.Parameter, value: str) -> float:
@@ -31,7 +39,8 @@ def command(
     """No change of roles in the group AGENT until then.
 
     The primary is given one long lease, so that servers and database may be stopped meanwhile without
-    harm.  It also means that no standby takes over if the primary is lost.
+    harm: the command ends once the primary has it.  It also means that no standby takes over if the
+    primary is lost.
 
     \b
     Example:
@@ -40,12 +49,37 @@ def command(
     if not why.strip():
         raise click.BadParameter("is empty: say why, for those who read the history", param_hint="--why")
     with session(config, as_json, warns=False) as ours:
-        body = {"for_s": until_s - now_s(), "why": why.strip(), "dry_run": dry_run}
-        paused = ours.api().call(PAUSE, body, agent_id=agent_id)
+        api, for_s = ours.api(), until_s - now_s()
+        body = {"for_s": for_s, "why": why.strip(), "dry_run": dry_run}
+        paused = api.call(PAUSE, body, agent_id=agent_id)
+        if dry_run:
+            if as_json:
+                say_json(paused)
+            else:
+                click.echo(f"{agent_id} would be paused until {clock(until_s)}")
+            return
+        held = long_lease(api, agent_id, for_s)
         if as_json:
-            say_json(paused)
-        elif dry_run:
-            click.echo(f"{agent_id} would be paused until {clock(until_s)}")
+            say_json({**paused, "held_by": held})
         else:
             click.echo(f"{agent_id} is paused until {clock(until_s)}: {why.strip()}")
+            said = (
+                f"{held} has its long lease: servers and database may be stopped now." if held else NOT_HELD
+            )
+            click.echo(said, err=not held)
             click.echo(f"End it earlier with `holdfast failover resume {agent_id}`.")
+        if not held:
+            raise SystemExit(WRONG)
+
+
+def long_lease(api: Any, agent_id: str, for_s: float) -> str | None:
+    """The primary, once its lease lasts as long as the pause: only then may its servers rest."""
+    end_s = time.monotonic() + HELD_WITHIN_S
+    while True:
+        waited_s = HELD_WITHIN_S - (end_s - time.monotonic())
+        for member in api.call(AGENT, agent_id=agent_id)["members"]:
+            if member["status"] == "running_primary" and member["lease_left_s"] >= for_s - waited_s - SLACK_S:
+                return str(member["instance_id"])
+        if time.monotonic() >= end_s:
+            return None
+        time.sleep(ASK_EVERY_S)

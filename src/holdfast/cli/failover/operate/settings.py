@@ -37,6 +37,8 @@ def command(
         if as_json:
             say_json(stored)
             return
+        if body and dry_run:
+            click.echo(f"nothing is changed; the settings of {agent_id} would be:")
         from rich.text import Text
 
         from holdfast.cli.render import facts, show

@@ -21,6 +21,9 @@ STATUSES = {
 }
 
 
+DAY_S = 86_400.0
+
+
 def screen(groups: list[Any]) -> RenderableType:
     if not groups:
         return Text("No group yet: `holdfast failover enrol AGENT --out FILE` makes one.", QUIET)
@@ -49,6 +52,8 @@ def _troubles(group: Any) -> list[Text]:
         found.append(Text(f"  paused until {clock(group['paused_until_s'])}", "yellow"))
     if group["takeover"]:
         found.append(Text(f"  takeover: {group['takeover']['reason']}", "yellow"))
+    if group["primary"] and not any(member["ready"] for member in group["members"]):
+        found.append(Text("  no standby is ready to take over", "yellow"))
     for unknown in group.get("unknown_members", ()):
         found.append(Text(f"  {unknown} is unknown to the restored database: enrol it again", "bold red"))
     if group["next"]:
@@ -67,8 +72,8 @@ def _members(group: Any) -> RenderableType:
             Text(lasting(member["for_s"]), QUIET),
             Text(f"{member['lease_left_s']:.0f} s" if member["lease_left_s"] > 0 else "", "green"),
             Text(_heard(member["silent_s"]), QUIET),
-            Text("" if member["lag_s"] is None else f"{member['lag_s']:g} s", QUIET),
-            Text(_note(member)),
+            Text(_lag(member), QUIET),
+            Text(_note(member, group["settings"])),
         )
     return table
 
@@ -77,8 +82,15 @@ def _heard(silent_s: float | None) -> str:
     return "never" if silent_s is None else f"{lasting(silent_s)} ago"
 
 
-def _note(member: Any) -> str:
-    """Why a standby could not take over, or what ails an instance."""
+def _lag(member: Any) -> str:
+    """Of a standby: a primary has none, and that of an instance that serves no more counts for nothing."""
+    if member["lag_s"] is None or member["status"] != "running_replica":
+        return ""
+    return f"{member['lag_s']:g} s"
+
+
+def _note(member: Any, settings: Any) -> str:
+    """Why a standby could not take over, what ails an instance, or when it goes."""
     notes = [f"{member['notice']} notice"] if member["notice"] != "none" else []
     if member["ready"]:
         notes.append("ready")
@@ -86,4 +98,9 @@ def _note(member: Any) -> str:
         notes.append(member["not_ready"])
     if member["failure"]:
         notes.append(member["failure"])
+    if member["status"] == "zombie" and member["demoted_at_s"]:
+        kept_s = settings["zombie_retention_days"] * DAY_S
+        notes.append(f"kept until {clock(member['demoted_at_s'] + kept_s)[:10]}")
+    if member["status"] == "terminating" and member["terminate_at_s"]:
+        notes.append(f"ended after {clock(member['terminate_at_s'])}")
     return "; ".join(notes)
