@@ -53,6 +53,17 @@ def an_unlisted_node_with_pods(shell: Any) -> str:
     return _ended(day, [node.machine])
 
 
+def a_template_that_names_no_machine(shell: Any) -> str:
+    """The node of a replacement says k3s://…, and takes pods: its machine is not ended, and it is told."""
+    day = _all_ours(shell)
+    day.cluster.nameless = True
+    new = _replacement(day)
+    day.world.run(day.world.now + 120 * MINUTE_S)
+    if "unmatched" not in day.kinds():
+        return "it is not told"
+    return _ended(day, [new]) or "; ".join(day.accidents[:1])
+
+
 def protected_and_unlisted(shell: Any) -> str:
     """EC2 refuses to end a machine; then no listing shows it for a few minutes: it is not taken for gone."""
     day = _all_ours(shell)
@@ -168,6 +179,11 @@ DAYS: dict[str, tuple[Callable[[Any], str], str, dict[str, str]]] = {
         an_unlisted_node_with_pods,
         "build",
         {"has_pods=not inhabited.isdisjoint(known_as)": "has_pods=False"},
+    ),
+    "S-A9: a machine is ended whose node does not name it": (
+        a_template_that_names_no_machine,
+        "build",
+        {'namesake = next((nameless[each] for each in known_as if each in nameless), "")': 'namesake = ""'},
     ),
     "bad day: a protected machine is taken for gone when one listing lacks it": (
         protected_and_unlisted,

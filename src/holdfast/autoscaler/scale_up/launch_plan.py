@@ -13,6 +13,8 @@ from holdfast.cloud import Instance, Market, Offering
 
 HOUR_S = 3_600
 SPARE_ATTEMPTS = 4
+NAMED_MAX = 4
+"""Of what is left alone, so many are named."""
 
 
 def spent_lately(cluster: Cluster, now_s: float, purpose: Purpose = Purpose.DEMAND) -> int:
@@ -232,7 +234,7 @@ def _usd_known(cluster: Cluster, snapshot: Snapshot) -> float:
 def why_nowhere(
     cluster: Cluster, snapshot: Snapshot, pools: Sequence[str], settings: Settings, now_s: float
 ) -> str:
-    barred = sorted(u.offering for u in cluster.unavailable if now_s < u.until_s)
+    barred = _bars(cluster, snapshot, pools, settings, now_s)
     broken = [
         f"pool {name}: {snapshot.pool_problems[name]}" for name in pools if name in snapshot.pool_problems
     ]
@@ -241,5 +243,23 @@ def why_nowhere(
     if settings.usd_per_hour_max and (snapshot.usd_per_hour() or 0.0) > 0:
         return f"nowhere to scale up within {settings.usd_per_hour_max:g} dollars an hour"
     if barred:
-        return f"no capacity to be had: {', '.join(barred[:4])} are left alone for a while"
+        more = f" and {len(barred) - NAMED_MAX} more" if len(barred) > NAMED_MAX else ""
+        return f"nothing to be had: {', '.join(barred[:NAMED_MAX])}{more} left alone for a while"
     return f"nowhere to scale up: pool {', '.join(dict.fromkeys(pools))} has no subnet that is known"
+
+
+def _bars(
+    cluster: Cluster, snapshot: Snapshot, pools: Sequence[str], settings: Settings, now_s: float
+) -> list[str]:
+    """What these pools would ask for and is left alone, each with the reason."""
+    barred = {one.offering: one.reason for one in cluster.unavailable if now_s < one.until_s}
+    slots = [
+        (pool.name, LaunchSlot(place.zone, place.subnet_id, market, kind))
+        for pool in settings.pools
+        for place in snapshot.places
+        if pool.name == place.pool and pool.name in pools
+        for market in Market
+        for kind in pool.instance_types
+    ]
+    found = {bar for name, slot in slots for bar in bars_of(name, slot) if bar in barred}
+    return [f"{bar} ({barred[bar]})" for bar in sorted(found)]

@@ -43,6 +43,9 @@ class SimKubernetes(Controllers):
         self.uid = f"cluster-{world.seed}"
         self.elsewhere = ""
         """The identity of another cluster that processes which start now reach: it has none of our nodes."""
+        self.nameless = False
+        """New nodes do not say which machine they are on, and take pods at once: an own launch template that
+        starts a plain k3s agent."""
         self._pools = {pool.name: pool for pool in pools}
         self.announced: list[Announcement] = []
 
@@ -135,19 +138,28 @@ class SimKubernetes(Controllers):
             self.world.after(JOINS_AGAIN_S, self.join, machine)
             return
         shape, where = SHAPES[machine.offering.instance_type], machine.offering
-        pool = self._pools.get(machine.pool, Pool())
+        provider_id, labels, taints = self._called(machine)
         node = self.add_node(
             machine.address,
             zone=where.zone,
             machine=machine,
-            provider_id=f"aws:///{where.zone}/{machine.instance_id}",
-            labels={INSTANCE_LABEL: machine.instance_id, POOL_LABEL: machine.pool, **pool.labels},
+            provider_id=provider_id,
+            labels=labels,
             cpu_m=shape.cpu_m - 100,  # the system keeps a little for itself
             memory=shape.memory - (400 << 20),
             pods_max=shape.pods,
-            taints=(*pool.taints, Taint(key=JOINING_TAINT)),
+            taints=taints,
         )
         self.world.after(self.world.random.uniform(3, 15), self._ready, node)
+
+    def _called(self, machine: Machine) -> tuple[str, dict[str, str], tuple[Taint, ...]]:
+        """What its kubelet says of itself: provider id, labels and taints."""
+        if self.nameless:
+            return f"k3s://{machine.address}", {}, ()
+        pool = self._pools.get(machine.pool, Pool())
+        labels = {INSTANCE_LABEL: machine.instance_id, POOL_LABEL: machine.pool, **pool.labels}
+        provider_id = f"aws:///{machine.offering.zone}/{machine.instance_id}"
+        return provider_id, labels, (*pool.taints, Taint(key=JOINING_TAINT))
 
     def add_node(
         self,

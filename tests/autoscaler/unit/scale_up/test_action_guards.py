@@ -179,7 +179,8 @@ def test_a_request_is_let_go_when_there_is_nowhere_else() -> None:
 
     assert kinds(abandoned) == ["launchAbandoned"]
     assert rows_of(abandoned)[0].status is ABANDONED
-    assert "no capacity to be had" in rows_of(abandoned)[0].reason
+    why = "nothing to be had: on-demand/standard (quota), spot/standard (quota) left alone for a while"
+    assert rows_of(abandoned)[0].reason == why
 
 
 def test_an_end_releases_the_lock_counts_failures_and_keeps_its_words_short() -> None:

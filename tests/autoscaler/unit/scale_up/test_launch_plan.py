@@ -214,14 +214,24 @@ def test_launches_count_for_an_hour() -> None:
     assert spent_lately(Cluster(spent=spent), NOW_S) == 4
 
 
+BARRED = (
+    "on-demand/m5a.large/b",
+    "spot/m5.large/a",
+    "spot/m5.large/b",
+    "spot/m5a.large/a",
+    "spot/m5a.large/b",
+)
+
+
 def test_why_there_is_nowhere_to_scale_up() -> None:
     def why(cluster: Cluster, seen: Snapshot, **said: Any) -> str:
         return why_nowhere(cluster, seen, ["default", "default"], replace(SETTINGS, **said), NOW_S)
 
     barred = Cluster(
         unavailable=(
-            *(Unavailable(f"spot/m5.large/{zone}", AT_S + 1, "none") for zone in "bcdef"),
-            Unavailable("spot/m5.large/a", AT_S, "none"),
+            Unavailable("spot/g", AT_S + 1, "quota"),
+            *(Unavailable(bar, AT_S + 1, "none") for bar in reversed(BARRED)),
+            Unavailable("on-demand/m5.large/a", AT_S, "none"),
         )
     )
     at_the_ceiling = priced(worker("i-1"))
@@ -229,7 +239,7 @@ def test_why_there_is_nowhere_to_scale_up() -> None:
     assert (
         why(barred, at_the_ceiling, usd_per_hour_max=0.1) == "nowhere to scale up within 0.1 dollars an hour"
     )
-    listed = ", ".join(f"spot/m5.large/{zone}" for zone in "bcde")
+    listed = ", ".join(f"{bar} (none)" for bar in BARRED[:4]) + " and 1 more"
     for seen, said in ((at_the_ceiling, {}), (priced(), {"usd_per_hour_max": 0.1})):
-        assert why(barred, seen, **said) == f"no capacity to be had: {listed} are left alone for a while"
+        assert why(barred, seen, **said) == f"nothing to be had: {listed} left alone for a while"
     assert why(Cluster(), snapshot()) == "nowhere to scale up: pool default has no subnet that is known"
