@@ -259,7 +259,7 @@ def _bars(
         for place in snapshot.places
         if pool.name == place.pool and pool.name in pools
         for market in Market
-        for kind in pool.instance_types
+        for kind in types_of(pool, snapshot)
     ]
     found = {bar for name, slot in slots for bar in bars_of(name, slot) if bar in barred}
     return [f"{bar} ({barred[bar]})" for bar in sorted(found)]
