@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.adapters.aws.dynamodb.caps import DynamoCapStore, ensure_cap_tables
 from holdfast.adapters.aws.dynamodb.tables import ensure_table
 from holdfast.adapters.clock import new_id
 from holdfast.app.autoscaler.stores import dynamodb_cluster_store
@@ -39,6 +40,16 @@ def test_every_read_is_strongly_consistent(dynamodb_endpoint: str) -> None:
     reads = [params for name, params in sent if name in ("GetItem", "Query", "Scan")]
     assert len(reads) >= 4
     assert all(params.get("ConsistentRead") is True for params in reads)
+
+
+def test_the_rows_of_all_workers_are_read_strongly_too(dynamodb_endpoint: str) -> None:
+    client, table = client_for(dynamodb_endpoint), f"wire-{new_id()[:8]}"
+    ensure_cap_tables(client, table)
+    sent = recorded(client)
+
+    DynamoCapStore(client, stream_name="orders", app_name="shop", meta_table=table).rows()
+
+    assert [(name, params.get("ConsistentRead")) for name, params in sent] == [("Scan", True)]
 
 
 def test_a_commit_is_one_transaction_with_the_commit_id_as_its_token(dynamodb_endpoint: str) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.kernel import Invalid
 from holdfast.leases.cap import View
+from holdfast.leases.ports import WriteRow
 from holdfast.sim.gated import Straight
 from tests.leases.model.fleet import SUBJECT, Fleet
 
@@ -100,3 +101,26 @@ def test_the_alarm_of_a_limit_ends_with_the_counts_that_raised_it(fleet: Fleet) 
     fleet.start("worker-1")
 
     assert fleet.told() == ["capAgreed", "shardsUnread", "capAgreed", "shardsRead"]
+
+
+def test_a_row_that_comes_between_look_and_write_is_looked_at_and_left(fleet: Fleet) -> None:
+    write, foreign = fleet.caps.write_row, {"app_name": "other-app", "stream_name": "kds-stream-prod"}
+
+    def overtaken(effect: WriteRow, at_s: float) -> None:
+        fleet.caps.worker_items.setdefault("worker-1", foreign)
+        write(effect, at_s)
+
+    fleet.caps.write_row = overtaken  # type: ignore[method-assign]
+    fleet.start("worker-1")
+
+    assert fleet.in_force() == {"my-app/worker-1": 10}
+    assert fleet.caps.worker_items["worker-1"] == foreign
+
+
+def test_beside_living_workers_a_start_raises_the_cap_at_once(fleet: Fleet) -> None:
+    for n in (1, 2, 3):
+        fleet.join(f"worker-{n}")
+    fleet.beat(3)
+    fleet.stream.shards = 60
+
+    assert fleet.start("old-worker").max_leases_per_worker == 20
