@@ -8,6 +8,8 @@ Rule 3: a lease that has more than one lease time left was stored before the clo
 Rule 4: a server that is young, or was cut off from the database, takes no silence for a death until it has
         seen the database for one lease time (H22); nor does one that grants no leases, for as long after it;
         and no more than some primaries are revoked within a minute, else an operator is asked.
+Rule 5: a database whose newest heartbeat is older than before has lost leases, though perhaps no change of a
+        record: it is a copy that was behind, or a backup.  Each lease lasts one lease time from then (H30).
 """
 
 from collections.abc import Mapping
@@ -27,6 +29,10 @@ class Clockwork:
     """The newest answer of the database."""
     offsets: tuple[tuple[float, float], ...] = ()
     """`boot_s` of a reading, and how far the database's clock was ahead of ours: while they may count."""
+    newest_s: float = 0.0
+    """The newest heartbeat of all, as the database showed it last."""
+    lost_s: float = float("-inf")
+    """`boot_s` of when it was found to have lost heartbeats."""
     long: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     """By group and instance, a lease that is too long to be true, and `boot_s` of when it was first seen."""
 
@@ -51,6 +57,11 @@ class Clockwork:
     def withheld(self, boot_s: float) -> "Clockwork":
         """No lease was granted until `boot_s`: that one is out tells nothing before a whole lease time."""
         return replace(self, judges_from_s=boot_s + self.term.kept_s)
+
+    def beaten(self, boot_s: float, newest_s: float) -> "Clockwork":
+        """The database shows its newest heartbeat, of all groups."""
+        lost_s = boot_s if newest_s < self.newest_s else self.lost_s
+        return replace(self, newest_s=newest_s, lost_s=lost_s)
 
     def now_s(self, boot_s: float) -> float:
         """The database's time, believed to run no faster than ours over the last lease time."""
@@ -78,6 +89,8 @@ class Clockwork:
                 left_s = longest_s - (boot_s - first_s)
             else:
                 long.pop(key, None)
+            if row.lease_until_s:
+                left_s = max(left_s, self.term.kept_s - (boot_s - self.lost_s))
             instances[row.instance_id] = InstanceSeen(
                 lease_left_s=max(0.0, left_s),
                 unleased_s=max(0.0, -left_s) if row.lease_until_s else 0.0,

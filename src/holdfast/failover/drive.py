@@ -67,6 +67,16 @@ class Timekeeper:
         with self._lock:
             self._clockwork = self._clockwork.withheld(self._boot_s())
 
+    def surveyed(self, store: GroupStore) -> None:
+        """What is asked of the database every second: its clock, and its newest heartbeat."""
+        self.heard(store.clock_s())
+        self._beaten(store)
+
+    def _beaten(self, store: GroupStore) -> None:
+        newest_s = store.newest_heartbeat_s()
+        with self._lock:
+            self._clockwork = self._clockwork.beaten(self._boot_s(), newest_s)
+
     def now_s(self) -> float:
         return self._clockwork.now_s(self._boot_s())
 
@@ -84,6 +94,8 @@ class Timekeeper:
         """One look, in the database's time."""
         look = store.look(group.subject)
         self.heard(look.now_s)
+        if any(row.lease_until_s <= look.now_s for row in look.rows if row.instance_id in holders(group)):
+            self._beaten(store)  # before it is believed
         with self._lock:
             boot_s = self._boot_s()
             self._clockwork, instances = self._clockwork.seen(group.subject, look, boot_s, group.long_until_s)
@@ -91,6 +103,11 @@ class Timekeeper:
             instances=instances, may_judge=self.may_judge(), launches_left=look.launches_left,
             ready_s=look.ready_s,
         )  # fmt: skip
+
+
+def holders(group: Group) -> set[str]:
+    """Whose leases decide: the primary, and the one that is being replaced."""
+    return {group.primary or "", group.takeover.old if group.takeover else ""}
 
 
 class Driver:

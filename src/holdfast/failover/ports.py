@@ -298,6 +298,14 @@ class GroupStore(Repository[Group], Protocol):
         """The database's clock: a server asks it every second, to know when it was cut off.  Repeatable."""
         ...
 
+    def newest_heartbeat_s(self) -> float:
+        """The newest heartbeat of all instances, by the database's clock; 0 if there is none.
+
+        It falls only where heartbeats are lost, and with them leases, or where that clock stepped back.
+        Repeatable.
+        """
+        ...
+
     def due(self, limit: int) -> Sequence[str]:
         """Groups that need a look: their time has come, their primary's lease is out, or they have none.
 

@@ -217,7 +217,7 @@ class Server:
 
     def _survey(self) -> None:
         """What a server must know of its database every second: its clock, and how far it has come."""
-        self.time.heard(self.stores.groups.clock_s())
+        self.time.surveyed(self.stores.groups)
         change_n = self.stores.groups.change_number()
         recovered = self.high_water.saw(change_n)
         if change_n >= 0 and self.high_water.problem():

@@ -32,6 +32,17 @@ def a_lease_is_granted_to_the_holder_of_the_epoch_alone(trial: GroupTrial) -> No
     assert case.left_s("i-2") <= 0
 
 
+def the_newest_heartbeat_of_all_is_known(trial: GroupTrial) -> None:
+    """By the database's clock, whichever group it came from."""
+    case, other = Case(trial), Case(trial)
+    case.renew(case.beat())
+    first_s = case.store.newest_heartbeat_s()
+    assert abs(first_s - case.store.clock_s()) < 60
+    trial.wait(1.0)
+    other.renew(other.beat())
+    assert case.store.newest_heartbeat_s() > first_s
+
+
 def a_stale_epoch_is_not_renewed(trial: GroupTrial) -> None:
     """An agent that asks under an ended epoch is told the new one, and gets no lease."""
     case = Case(trial)
@@ -333,6 +344,7 @@ def _refused(kind: type[HoldfastError], call: Callable[[], object]) -> None:
 
 GROUP_PROMISES: tuple[Callable[[GroupTrial], None], ...] = (
     a_lease_is_granted_to_the_holder_of_the_epoch_alone,
+    the_newest_heartbeat_of_all_is_known,
     a_stale_epoch_is_not_renewed,
     another_session_gets_nothing_and_stores_nothing,
     no_lease_without_a_watchdog,

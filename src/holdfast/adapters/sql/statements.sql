@@ -136,6 +136,9 @@ SELECT {now};
 SELECT id, epoch, is_primary, session, boot_id, lease_until_s, heartbeat_s, report
 FROM instances WHERE agent_id = :id AND position IS NOT NULL ORDER BY position;
 
+-- name: newest_heartbeat
+SELECT max(heartbeat_s) FROM instances;
+
 -- name: pools
 SELECT id, avg_boot_time_seconds FROM spot_pools WHERE client_id = :client_id;
 

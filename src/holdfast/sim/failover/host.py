@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from holdfast.failover.agent import brain, words
 from holdfast.failover.agent.goals import CHANGING, Hook
+from holdfast.failover.agent.resume import kept, resumed
 from holdfast.failover.agent.state import State, Timing, booted
 from holdfast.sim.world import World
 
@@ -72,11 +73,22 @@ class Host:
         """The agent starts for the first time on this boot: fenced."""
         self.boots += 1
         self.session = f"{self.instance_id}-{self.boots}"
-        self.running = {}
-        self.state = booted(
+        self._start(self._fresh())
+
+    def restart_agent(self) -> None:
+        """SIGKILL of the agent, and another at once: it goes on with what its predecessor has kept."""
+        if self.alive and self.agent_runs and not self.asleep:
+            self._start(resumed(self._fresh(), kept(self.state), self.armed_s))
+
+    def _fresh(self) -> State:
+        return booted(
             highest_epoch=self.disk[0], served_epoch=self.disk[1], address=self.instance_id,
             timing=self.timing,
         )  # fmt: skip
+
+    def _start(self, state: State) -> None:
+        """With it all hooks have ended that the one before had begun."""
+        self.running, self.state = {}, state
         self.hear(words.Watched(True))
 
     def die(self) -> None:

@@ -27,3 +27,5 @@ SPARE_S = 3_000.0
 """How long a server may have slept between its look and the end of a machine."""
 PATIENCE_S = 3 * 3_600.0
 """An operator looks at a degraded group after so long."""
+HOOKS_FAIL = 0.1
+"""The share of runs of `on-demote` and `on-follow` that fail."""

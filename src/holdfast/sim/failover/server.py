@@ -59,6 +59,7 @@ class Server:
     def drive(self, store: GroupStore, machines: Machines | None, sleep: Callable[[float], None]) -> None:
         if self.is_behind(store):
             return
+        self.time.surveyed(store)
         driver = Driver(
             store, self.time, self.policy, machines=machines, new_id=self.world.new_id,
             random=self.world.random.random, sleep=sleep, flow=self.flow,

@@ -172,6 +172,10 @@ class MemoryGroups:
     def clock_s(self) -> float:
         return self._now_s()
 
+    def newest_heartbeat_s(self) -> float:
+        stamps = (row.heartbeat_s for stored in self.groups.values() for row in stored.rows.values())
+        return max(stamps, default=0.0)
+
     def due(self, limit: int) -> Sequence[str]:
         now_s = self._now_s()
         return [subject for subject, stored in self.groups.items() if self._is_due(stored, now_s)][:limit]

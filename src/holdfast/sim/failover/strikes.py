@@ -32,6 +32,7 @@ class Strikes:
                 self._notice,
                 self._kill,
                 self._stop_agent,
+                self._restart_agent,
                 self._sleep,
                 self._cut_off,
                 self._rebalance,
@@ -71,6 +72,9 @@ class Strikes:
     def _stop_agent(self, host: Host) -> None:
         host.stop_agent()
         self.scenario.world.after(self._for_a_while_s(), host.wake)
+
+    def _restart_agent(self, host: Host) -> None:
+        host.restart_agent()
 
     def _sleep(self, host: Host) -> None:
         host.sleep()

@@ -89,6 +89,9 @@ class GatedGroups:
     def clock_s(self) -> float:
         return self._call("clock", Kind.READ, self._store.clock_s)
 
+    def newest_heartbeat_s(self) -> float:
+        return self._call("newest heartbeat", Kind.READ, self._store.newest_heartbeat_s)
+
     def look(self, subject: str) -> Look:
         return self._call("look", Kind.READ, lambda: self._store.look(subject))
 

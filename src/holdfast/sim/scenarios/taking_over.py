@@ -20,7 +20,7 @@ from holdfast.sim.failover.host import Hooks, Host
 from holdfast.sim.failover.judge import Judge
 from holdfast.sim.failover.machines import SimMachines
 from holdfast.sim.failover.operators import Operators
-from holdfast.sim.failover.scale import POLICY, POOLS, SERVERS, SETTINGS, SPARE_S, TICK_S, TIMING
+from holdfast.sim.failover.scale import HOOKS_FAIL, POLICY, POOLS, SERVERS, SETTINGS, SPARE_S, TICK_S, TIMING
 from holdfast.sim.failover.server import AGENT, CLIENT, SUBJECT, Server
 from holdfast.sim.failover.store import MemoryGroups
 from holdfast.sim.failover.strikes import Strikes
@@ -159,7 +159,7 @@ class TakingOver:
             if hook is Hook.ON_PROMOTE and self.failing > 0:
                 self.failing -= 1
                 return True
-            return False
+            return hook in (Hook.ON_DEMOTE, Hook.ON_FOLLOW) and random.random() < HOOKS_FAIL
 
         self.hosts[instance_id] = Host(
             self.world, instance_id, pool, self.wire, TIMING, rate=1 + random.uniform(-0.009, 0.009),

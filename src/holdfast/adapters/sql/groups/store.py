@@ -98,6 +98,9 @@ class SqlGroupStore:
     def clock_s(self) -> float:
         return float(self.database.rows("now")[0][0])
 
+    def newest_heartbeat_s(self) -> float:
+        return float(self.database.rows("newest_heartbeat")[0][0] or 0.0)
+
     def due(self, limit: int) -> Sequence[str]:
         return [str(subject) for (subject,) in self.database.rows("due", most=limit)]
 
