@@ -99,4 +99,5 @@ def worker_ports(settings: Settings, store: CapStore, environ: Mapping[str, str]
         mono_s=mono_s,
         new_id=new_id,
         random=random,
+        stream_name=settings.stream_name,
     )

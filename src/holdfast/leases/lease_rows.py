@@ -25,6 +25,8 @@ class Lease:
     owner: str = ""
     """The worker that holds it; empty: none does."""
     parents: frozenset[str] = frozenset()
+    stream: str = ""
+    """The stream's name, in a table of several; empty: the table has one."""
 
     @property
     def ended(self) -> bool:
@@ -36,9 +38,9 @@ class LeaseTable:
     """A lease table in numbers; all of them 0 where there is no table."""
 
     rows: int = 0
-    """All leases, ended ones too."""
+    """All leases, ended ones and those of other streams too: they fill a KCL's cap all the same."""
     readable: int = 0
-    """Shards that are read now: before their end, and without a parent before its end."""
+    """Shards of the stream that are read now: before their end, and without a parent before its end."""
     holds: Mapping[str, int] = field(default_factory=lambda: NO_HOLDS, hash=False)
     """How many leases before their end each worker holds."""
 
@@ -47,14 +49,15 @@ NO_LEASES: Final = LeaseTable()
 """There is no lease table, or it has another schema."""
 
 
-def in_numbers(leases: Iterable[Lease]) -> LeaseTable:
-    """What a KCL's rows come to.  A parent without a row was deleted after its end."""
+def in_numbers(leases: Iterable[Lease], stream_name: str = "") -> LeaseTable:
+    """What a KCL's rows come to for one stream.  A parent without a row was deleted after its end."""
     every = tuple(leases)
     unfinished = {lease.key for lease in every if not lease.ended}
     going = [lease for lease in every if not lease.ended]
+    here = [lease for lease in going if lease.stream in ("", stream_name)]
     holds = Counter(lease.owner for lease in going if lease.owner)
     return LeaseTable(
         rows=len(every),
-        readable=sum(unfinished.isdisjoint(lease.parents) for lease in going),
+        readable=sum(unfinished.isdisjoint(lease.parents) for lease in here),
         holds=MappingProxyType(dict(sorted(holds.items()))),
     )

@@ -119,6 +119,17 @@ def test_in_a_table_of_several_streams_a_childs_parents_are_those_of_its_own_str
     assert found.parents == {f"{stream}:shardId-000000000000"}
 
 
+def test_in_a_table_of_several_streams_every_row_fills_a_cap_and_only_our_shards_are_counted() -> None:
+    keys = [
+        f"111122223333:{stream}:1700000000:shardId-{n}" for stream in ("orders", "sales") for n in range(4)
+    ]
+    found = leases(Table([{"leaseKey": {"S": key}, "leaseCounter": {"N": "0"}} for key in keys]))
+
+    table = in_numbers(found, "orders")
+
+    assert (table.rows, table.readable) == (8, 4)
+
+
 @pytest.mark.parametrize(
     ("code", "raised", "fix"),
     [

@@ -32,7 +32,7 @@ def _shards(settings: Settings, environ: Mapping[str, str]) -> str:
 
 
 def _rows(settings: Settings, environ: Mapping[str, str]) -> str:
-    table = in_numbers(lease_rows(settings, environ).leases())
+    table = in_numbers(lease_rows(settings, environ).leases(), settings.stream_name)
     return (
         f"{table.rows} rows, {table.readable} shards readable" if table.rows else "none: no KCL has run yet"
     )

@@ -19,6 +19,8 @@ class WorkerPorts:
     """A clock that never steps, and that no other process is compared with."""
     new_id: NewId
     random: Random
+    stream_name: str = ""
+    """Whose shards are counted, where a lease table has those of several streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,6 @@ class Counted:
 
 def count(ports: WorkerPorts) -> Counted:
     """Raises Busy if it could not be counted this time, and Invalid with the fix if it never can."""
-    lease_table = in_numbers(ports.leases.leases())
+    lease_table = in_numbers(ports.leases.leases(), ports.stream_name)
     shards = max(ports.shards.open_shards(), lease_table.readable)
     return Counted(shards, lease_table, ports.expected.expected())

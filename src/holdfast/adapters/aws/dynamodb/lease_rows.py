@@ -63,6 +63,8 @@ def lease_of(row: Mapping[str, Any]) -> Lease | None:
         checkpoint=_text(row, "checkpoint"),
         owner=_text(row, "leaseOwner"),
         parents=frozenset(f"{stream}{colon}{parent}" for parent in parents),
+        # account:stream:epoch, and no name of a stream has a colon.
+        stream=stream.split(":")[1] if stream.count(":") == 2 else "",
     )
 
 
