@@ -103,10 +103,12 @@ class Bare:
             if (row[0] if row else 0) != self._version:
                 raise RuntimeError("another process writes into the benchmark's file")
             self._version += 1
+            if execute(TOLD, (COLLECTION, SUBJECT, self._version)).fetchone():
+                raise RuntimeError("the log is ahead of its record")
             if not self._ready_made:
                 body, numbers = json.dumps(item), json.dumps(EVENT_NUMBERS)
             execute(PUT, (COLLECTION, SUBJECT, self._version, commit_id, body))
-            execute(TELL, (COLLECTION, SUBJECT, self._version, 0, commit_id, *told, numbers))
+            execute(TELL, (COLLECTION, SUBJECT, self._version, 0, commit_id, *told, numbers, EVENT.code))
             execute("COMMIT")
 
     def trace(self, statements: list[str] | None) -> None:
@@ -117,11 +119,12 @@ class Bare:
 
 
 SELECT = "SELECT version, commit_id, body FROM records WHERE collection = ? AND subject = ?"
+TOLD = "SELECT commit_id FROM events WHERE collection = ? AND subject = ? AND version = ? AND n = 0"
 PUT = (
     "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
     " SET version = excluded.version, commit_id = excluded.commit_id, body = excluded.body"
 )
-TELL = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+TELL = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def run() -> list[Row]:
@@ -139,7 +142,7 @@ def _compare(
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder, ExitStack() as stack:
         ours = stack.enter_context(closing(Ours(str(Path(folder) / "ours.db"), synchronous)))
         bare = stack.enter_context(closing(Bare(str(Path(folder) / "bare.db"), synchronous, ready_made)))
-        _check_same_statements(ours, bare)
+        check_same_statements(ours, bare)
         rounds = []
         for _ in range(ROUNDS):
             first, *middle, last = (_seconds(side, commits) for side in (ours, bare, bare, ours))
@@ -162,7 +165,7 @@ def _seconds(side: Side, commits: int) -> float:
     return time.perf_counter() - began_s
 
 
-def _check_same_statements(*sides: Side) -> None:
+def check_same_statements(*sides: Side) -> None:
     """The second commit, traced: the first also asks the log of a record that is not there yet."""
     seen = []
     for side in sides:
