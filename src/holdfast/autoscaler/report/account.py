@@ -105,7 +105,7 @@ def _lost_its_node(cluster: Cluster, worker: Worker, settings: Settings, now_s: 
     left_s = settings.absent_s - (now_s - since_s)
     when = f"in {lasting(left_s)}, if it is still so," if left_s > 0 else "now,"
     fate = f"is ended {when} unless many are without a node"
-    return Found("machine", worker.instance_id, "it had joined, and has no node any more", fate)
+    return Found("machine", worker.instance_id, joined.without_its_node(cluster, worker.instance_id), fate)
 
 
 def _node(cluster: Cluster, ghost: Ghost, settings: Settings, now_s: float) -> Found:

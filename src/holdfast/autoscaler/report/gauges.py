@@ -34,7 +34,7 @@ def state_of(cluster: Cluster, worker: Worker) -> str:
         return "interrupted"
     if instance_id in draining:
         return "draining"
-    if not worker.node_name and cluster.has_joined(worker.instance):
+    if not worker.node_name and (worker.late or cluster.has_joined(worker.instance)):
         return "not-ready"
     if worker.joining or not worker.node_name:
         return "joining"

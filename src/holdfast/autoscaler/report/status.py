@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.autoscaler import identity
 from holdfast.autoscaler.codec import phase
 from holdfast.autoscaler.decide import AddWorkers, Decision
-from holdfast.autoscaler.fleet import is_leaving, serving, size, staying, unlisted
+from holdfast.autoscaler.fleet import is_leaving, serving, size, staying, unlisted, without_node
 from holdfast.autoscaler.operator import mode
 from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import READY, UNNEEDED, Cluster, Interrupted, ScaleDown, ScaleUp
@@ -76,6 +76,8 @@ class Status:
     """Workers that were asked for and do not serve yet; none of them is counted as serving too."""
     not_ready: int
     """Workers that had joined, and whose node does not answer."""
+    without_node: int
+    """Machines that live, and whose node is gone or never came: none is on its way."""
     min_workers: int
     max_workers: int
     workers: tuple[Member, ...]
@@ -125,6 +127,7 @@ def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         size=size(cluster, snapshot),
         starting=_starting(cluster, snapshot),
         not_ready=sum(_is_not_ready(worker) for worker in staying(cluster, snapshot)),
+        without_node=len(without_node(cluster, snapshot)),
         min_workers=settings.min_workers,
         max_workers=settings.max_workers,
         workers=tuple(_members(cluster, snapshot, now_s)),
@@ -223,6 +226,7 @@ def _starting(cluster: Cluster, snapshot: Snapshot) -> int:
     up = cluster.scale_up
     seen = {w.instance_id for w in staying(cluster, snapshot) if w.ours and (w.joining or not w.node_name)}
     seen |= {i for i in (up.joining if up else ()) if not is_leaving(cluster, i)}
+    seen -= {w.instance_id for w in without_node(cluster, snapshot)}
     return len((seen | set(unlisted(cluster, snapshot))) - ready) + (up.owed if up else 0)
 
 

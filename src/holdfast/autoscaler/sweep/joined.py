@@ -65,12 +65,20 @@ def nodeless(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: fl
     back = sorted(noted - lost)[: EVENTS_MAX - len(new)]
     if not new and not back:
         return None
-    why = "it had joined, and has no node any more"
-    events = [Event(AutoscalerEvent.NODE_MISSING, now_s, about=i, reason=why) for i in new]
+    events = [
+        Event(AutoscalerEvent.NODE_MISSING, now_s, about=i, reason=without_its_node(cluster, i)) for i in new
+    ]
     events += [Event(AutoscalerEvent.NODE_BACK, now_s, about=i) for i in back]
     rows = tuple(row for row in cluster.nodeless if row.instance_id not in back)
     added = tuple(Missing(i, int(now_s)) for i in new)
     return Write(replace(cluster, nodeless=(*rows, *added)), tuple(events))
+
+
+def without_its_node(cluster: Cluster, instance_id: str) -> str:
+    """In words.  Of what is older than this memory it is not known whether it ever had one."""
+    if instance_id in cluster.joined:
+        return "it had joined, and has no node any more"
+    return "it may have joined, and has no node"
 
 
 def _has_no_node(cluster: Cluster, worker: Worker) -> bool:

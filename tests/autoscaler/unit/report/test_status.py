@@ -142,3 +142,16 @@ def test_everything_is_accounted_for() -> None:
         ("node", "n-lost"): "is deleted if it is still missing in 1m40s",
         ("cordon", "i-foreign"): "is lifted",
     }
+
+
+def test_a_machine_whose_node_is_gone_or_never_came_is_not_starting() -> None:
+    young = instance("i-8", launched_s=int(NOW) - 20, state=State.PENDING)
+    phantoms = [instance(f"i-{n}", launched_s=int(NOW) - 9_000) for n in (6, 7)]
+    three = [instance(f"i-{n}", zone=zone) for n, zone in enumerate("abc")]
+    seen = build(listings(*THREE, instances=(*three, young, *phantoms), at_s=NOW))
+
+    found = status(Cluster(joined=("i-6",)), seen, settings(), NOW)
+
+    assert (found.serving, found.starting, found.without_node) == (3, 1, 2)
+    states = {member.instance_id: member.state for member in found.workers}
+    assert (states["i-6"], states["i-7"], states["i-8"]) == ("not-ready", "not-ready", "joining")

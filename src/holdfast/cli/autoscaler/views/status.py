@@ -52,9 +52,10 @@ def unseen_screen(known: Unseen) -> RenderableType:
 
 
 def _head(status: Status) -> Text:
-    there = status.serving + status.starting + status.not_ready
+    there = status.serving + status.starting + status.not_ready + status.without_node
     parts = [f"{status.starting} of them starting"] if status.starting else []
     parts += [f"{status.not_ready} not ready"] if status.not_ready else []
+    parts += [f"{status.without_node} without a node"] if status.without_node else []
     workers = ", ".join((counted(there, "worker"), *parts))
     cost = f"{dollars(status.usd_per_hour)} an hour" if status.usd_per_hour is not None else "cost not known"
     return Text.assemble(
