@@ -137,7 +137,7 @@ def _volume(
 def give_volumes(random: Random, body: dict[str, Any], drawn: DrawnVolumes, *, runs: bool) -> None:
     """One that runs already has claims that are bound; one that waits may have any, or none that is there."""
     space, found = body["metadata"]["namespace"], []
-    if random.random() < 0.45:
+    if random.random() < 0.35:
         of_space = [
             each["metadata"]["name"]
             for each in drawn.claims

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from holdfast.cloud.kubernetes import Container, Pod
 from holdfast.cloud.quantity import Quantity, cpu_m, whole
@@ -67,6 +68,19 @@ def lesser(one: Amount, other: Amount) -> Amount:
     )
 
 
+def total(amounts: Iterable[Amount]) -> Amount:
+    """Their sum; a node's 30 pods are added up without 30 amounts in between."""
+    cpu_m = memory = pods = 0
+    extended: Extended = ()
+    for amount in amounts:
+        cpu_m += amount.cpu_m
+        memory += amount.memory
+        pods += amount.pods
+        if amount.extended:
+            extended = _plus(extended, amount.extended, 1)
+    return Amount(cpu_m, memory, pods, extended)
+
+
 def _plus(left: Extended, right: Extended, sign: int) -> Extended:
     total = dict(left)
     for name, amount in right:
@@ -86,6 +100,8 @@ def requests_of(pod: Pod) -> Amount:
     with the sidecars that were started before it: the greater of both counts.
     """
     spec = pod.spec
+    if len(spec.containers) == 1 and not (spec.init_containers or spec.overhead or spec.resources.requests):
+        return _of_one(tuple(spec.containers[0].resources.requests.items()))
     together = _sum(spec.containers)
     if spec.init_containers:
         sidecars: dict[str, int] = {}
@@ -104,6 +120,12 @@ def requests_of(pod: Pod) -> Amount:
     for name, value in spec.overhead.items():
         together[name] = together.get(name, 0) + _units(name, value)
     return _amount(together, 1)
+
+
+@lru_cache(maxsize=16_384)
+def _of_one(requests: tuple[tuple[str, Quantity], ...]) -> Amount:
+    """Most pods have one container, and a cluster has few kinds of them."""
+    return _amount({name: _units(name, value) for name, value in requests}, 1)
 
 
 def _sum(containers: Iterable[Container]) -> dict[str, int]:

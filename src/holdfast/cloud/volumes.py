@@ -162,4 +162,7 @@ class VolumeLists:
 
 
 def has_claims(pod: Pod) -> bool:
-    return any(v.persistent_volume_claim is not None or v.ephemeral is not None for v in pod.spec.volumes)
+    for volume in pod.spec.volumes:  # asked of every pod: no generator
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            return True
+    return False

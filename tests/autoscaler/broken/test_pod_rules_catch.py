@@ -15,12 +15,14 @@ VOLUMES = "holdfast.autoscaler.scheduling.volumes"
 NEEDS, READER = f"{VOLUMES}.needs", f"{VOLUMES}.reader"
 CHAIN = (NEEDS, TERMS, READER, VOLUMES, ASKED, HERE)
 """In the order in which they import each other."""
-SEEDS = range(60)
+SEEDS = (*range(40), 112)
+"""In the last one two pods want one volume."""
 
 BOTH = "return self._away(labels) or self._skewed(labels) or self._unattachable(room)"
 TOGETHER = "together=self._counts(rules.together) if rules.together else ()"
 EACH = "together=tuple(self._counts((term,))[0] for term in rules.together)"
-ELSEWHERE = "self.namespaces is not None and namespace not in self.namespaces"
+NEAR = "self._within.get(namespace, ())"
+ANYWHERE = "(term for some in self._within.values() for term in some)"
 
 VARIANTS = {
     "anti-affinity of pods that run is not asked": (
@@ -37,7 +39,7 @@ VARIANTS = {
     "taints never count for spread": (HERE, "if rule.honors_taints and", "if False and"),
     "every node counts for spread": (HERE, "if rule.honors_affinity and", "if False and"),
     "one of several affinities is enough": (HERE, TOGETHER, EACH),
-    "namespaces are not told apart": (TERMS, ELSEWHERE, "False"),
+    "namespaces are not told apart": (TERMS, NEAR, ANYWHERE),
     "labels of the pod itself are not taken over": (
         TERMS,
         'found += _like(term.match_label_keys, "In", labels)',

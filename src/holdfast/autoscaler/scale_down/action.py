@@ -99,14 +99,17 @@ def _leavers(
         return []
     kept_back = {skip.instance_id for skip in cluster.skipped if now_s < skip.until_s}
     kept_back |= _at_their_floor(there, settings)
-    may_leave = {
+    in_question = {
         worker.instance_id
         for worker in there
         if worker.instance_id not in kept_back
         and (not pools or worker.instance.pool in pools)
         and (not workers or worker.instance_id in workers)
-        and not snapshot.must_stay(worker.instance_id)
     }
+
+    def may_leave(instance_id: str) -> bool:
+        return instance_id in in_question and not snapshot.must_stay(instance_id)
+
     keep = settings.keep_last_of_zone
     going = leavers(there, may_leave=may_leave, count=surplus, keep_last_of_zone=keep)
     chosen = [worker.instance_id for worker in going]

@@ -110,17 +110,22 @@ UNBOUND = ("unbound immediate PersistentVolumeClaims", "persistentvolumeclaim ")
 
 
 def host_ports(pod: Pod) -> frozenset[HostPort]:
-    return frozenset(
-        HostPort(port.host_port, port.protocol or "TCP", port.host_ip or ANY_ADDRESS)
-        for container in (*pod.spec.containers, *_sidecars(pod))
-        for port in container.ports
-        if port.host_port
-    )
+    found = NO_PORTS
+    for container in pod.spec.containers if not pod.spec.init_containers else _staying(pod):
+        for port in container.ports:
+            if port.host_port:
+                taken = HostPort(port.host_port, port.protocol or "TCP", port.host_ip or ANY_ADDRESS)
+                found = found | {taken}
+    return found
 
 
-def _sidecars(pod: Pod) -> Iterable[Container]:
-    """Of the init containers, those that stay: the others' ports are free again before any other runs."""
-    return (each for each in pod.spec.init_containers if each.restart_policy == "Always")
+NO_PORTS: frozenset[HostPort] = frozenset()
+
+
+def _staying(pod: Pod) -> Iterable[Container]:
+    """Of the init containers the sidecars: the others' ports are free again before any other runs."""
+    sidecars = (each for each in pod.spec.init_containers if each.restart_policy == "Always")
+    return (*pod.spec.containers, *sidecars)
 
 
 def taken_port(wanted: frozenset[HostPort], taken: frozenset[HostPort]) -> str:

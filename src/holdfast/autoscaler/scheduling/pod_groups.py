@@ -231,15 +231,26 @@ def _fill_one_by_one(
     group: PodGroup, node_bins: Iterable[NodeBin], topology: Topology, asked: Asked, vouched: bool
 ) -> tuple[tuple[Placed, ...], int]:
     """Each pod that is placed changes where the next may go: round after round, until none is placed."""
-    example, rules = group.example, group.rules
-    suit = [each for each in node_bins if not misfit(example, each.room, vouched=vouched, rules=rules)]
+    example, rules, wants = group.example, group.rules, group.wants.cpu_m
+    unfit: set[str] = set()
     counts: Counter[str] = Counter()
     left, before = len(group.pods), -1
     while left and left != before:
         before = left
-        for node_bin in suit:
-            while left and node_bin.fits(group, 1) and not asked.refusal(node_bin.room):
+        for node_bin in node_bins:
+            # The amounts first: they are the cheaper question.
+            if wants > node_bin.free.cpu_m and wants:
+                continue
+            room = node_bin.room
+            if room.name in unfit or not node_bin.fits(group, 1) or asked.refusal(room):
+                continue
+            if misfit(example, room, vouched=vouched, rules=rules):
+                unfit.add(room.name)
+                continue
+            while left and node_bin.fits(group, 1) and not asked.refusal(room):
                 put(group, 1, node_bin, topology)
-                counts[node_bin.room.name] += 1
+                counts[room.name] += 1
                 left -= 1
+            if not left:
+                break
     return tuple(Placed(room, count) for room, count in counts.items()), left

@@ -12,7 +12,7 @@ from functools import reduce
 
 from msgspec import structs
 
-from holdfast.autoscaler.scale_down.drain import controller_of, is_daemon, remaining
+from holdfast.autoscaler.scale_down.drain import controller_of, is_bound_to_its_node, is_daemon
 from holdfast.autoscaler.scheduling.fit import (
     EPHEMERAL_STORAGE,
     HOSTNAME,
@@ -33,7 +33,7 @@ from holdfast.cloud.kubernetes import (
     Pod,
     SelectorTerm,
 )
-from holdfast.cloud.requests import Amount, amount_of, lesser, requests_of
+from holdfast.cloud.requests import Amount, amount_of, lesser, requests_of, total
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
@@ -56,12 +56,11 @@ class Known:
 
 def room_of(node: KubeNode, pods: Iterable[Pod], instance: Instance | None = None) -> Room:
     """What a node that stands has left."""
-    used, ports, running = Amount(), frozenset[HostPort](), []
-    for pod in pods:
-        if pod.status.phase not in FINISHED:
-            used = used + requests_of(pod)
-            ports |= host_ports(pod)
-            running.append(pod)
+    ports, running = frozenset[HostPort](), [pod for pod in pods if pod.status.phase not in FINISHED]
+    for pod in running:
+        if here := host_ports(pod):
+            ports |= here
+    used = total(map(requests_of, running))
     return Room(
         name=node.metadata.name,
         free=amount_of(node.status.allocatable) - used,
@@ -73,7 +72,7 @@ def room_of(node: KubeNode, pods: Iterable[Pod], instance: Instance | None = Non
         instance_id=instance.instance_id if instance else "",
         cordoned=node.spec.unschedulable,
         ready=node.is_ready,
-        empty=not remaining(running),
+        empty=all(map(is_bound_to_its_node, running)),
     )
 
 

@@ -27,10 +27,9 @@ class Term:
     requirements: tuple[Requirement, ...] | None
     """None: no pod.  Empty: every pod."""
 
-    def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        if self.requirements is None or (self.namespaces is not None and namespace not in self.namespaces):
-            return False
-        return all(meets(each, labels) for each in self.requirements)
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether it selects a pod with these labels, of one of its namespaces."""
+        return self.requirements is not None and all(meets(each, labels) for each in self.requirements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +110,33 @@ class RulesReader:
             return None
         chosen = (name for name, labels in (self._namespaces or {}).items() if selects_pod(selector, labels))
         return frozenset((*term.namespaces, *chosen))
+
+
+class TermsInPlay:
+    """All terms of the pods in question, and which of them select a pod; like pods are looked at once."""
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        self._everywhere, self._within = set[Term](), dict[str, set[Term]]()
+        keys = set[str]()
+        for term in terms:
+            keys |= {each.key for each in term.requirements or ()}
+            if term.namespaces is None:
+                self._everywhere.add(term)
+            for namespace in term.namespaces or ():
+                self._within.setdefault(namespace, set()).add(term)
+        self._label_keys = sorted(keys)
+        self._found: dict[tuple[str, tuple[str | None, ...]], frozenset[Term]] = {}
+        self._same: dict[frozenset[Term], frozenset[Term]] = {}
+
+    def selecting(self, namespace: str, labels: Mapping[str, str]) -> frozenset[Term]:
+        """The terms that select such a pod: the same object for the same terms."""
+        key = namespace, tuple([labels.get(each) for each in self._label_keys])
+        found = self._found.get(key)
+        if found is None:
+            near = (*self._everywhere, *self._within.get(namespace, ()))
+            selecting = frozenset(term for term in near if term.selects(labels))
+            found = self._found[key] = self._same.setdefault(selecting, selecting)
+        return found
 
 
 def needs_namespaces(pods: Iterable[Pod]) -> bool:

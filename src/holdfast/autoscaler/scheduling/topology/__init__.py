@@ -6,7 +6,7 @@ kept up: a pod that is placed changes a few numbers.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -19,12 +19,13 @@ from holdfast.autoscaler.scheduling.terms import (
     RulesReader,
     SpreadRule,
     Term,
+    TermsInPlay,
 )
 from holdfast.autoscaler.scheduling.topology.asked import Asked
 from holdfast.autoscaler.scheduling.topology.domains import DomainCounts, Labels, SpreadCounts
 from holdfast.autoscaler.scheduling.volumes import VolumeCounts
 from holdfast.autoscaler.scheduling.volumes.needs import NO_NEEDS, VolumeNeeds
-from holdfast.autoscaler.scheduling.volumes.reader import VolumesReader
+from holdfast.autoscaler.scheduling.volumes.reader import VolumesReader, is_weighed
 from holdfast.cloud.kubernetes import FINISHED, POOL_LABEL, Pod
 from holdfast.cloud.volumes import VolumeLists
 
@@ -33,13 +34,14 @@ from holdfast.cloud.volumes import VolumeLists
 class PodClass:
     """Pods that no rule in play tells apart."""
 
-    namespace: str
-    labels: Mapping[str, str]
-    """Of those that some rule names."""
+    selected_by: frozenset[Term]
+    """Of all terms in play."""
     leaving: bool
     rules: PodRules
     is_tied: bool
     """It matters to some rule in which domain they are, of a topology that is not the node itself."""
+    is_plain: bool = False
+    """No rule asks for them, and they ask for nothing: they are not counted."""
     needs: VolumeNeeds = NO_NEEDS
     """What their volumes ask for."""
     counted_as: "PodClass | None" = None
@@ -66,7 +68,7 @@ class Topology:
         self._reader = RulesReader(namespaces)
         self._volumes = VolumeCounts(volumes.csi_nodes if volumes is not None else ())
         self._rooms: dict[str, Room] = {}
-        self._classes: dict[tuple[object, ...], PodClass] = {}
+        self._classes: dict[tuple[int, bool, int], PodClass] = {}
         self._on: dict[PodClass, Counter[str]] = {}
         self._feeds: dict[PodClass, list[Counts]] = {}
         self._terms: dict[tuple[Term, ...], tuple[DomainCounts, ...]] = {}
@@ -77,17 +79,13 @@ class Topology:
         self._journal: list[tuple[str, PodClass | None, int]] = []
         to_place = tuple(to_place)
         there = [(room, [pod for pod in pods if pod.status.phase not in FINISHED]) for room, pods in nodes]
-        all_rules = {self._reader.rules_of(pod) for _, pods in there for pod in pods}
-        all_rules |= {self._reader.rules_of(pod) for pod in to_place}
-        self._label_keys = sorted(
-            {each.key for rules in all_rules for term in rules.terms for each in term.requirements or ()}
-        )
-        self._wide = {term for rules in all_rules for term in rules.terms if term.topology_key != HOSTNAME}
-        everything = [
-            pod for pods in (*(pods for _, pods in there), to_place) for pod in pods if pod.spec.volumes
-        ]
-        self._volumes_reader = VolumesReader(volumes, everything)
-        has_volumes = any(self._volumes_reader.needs_of(pod) not in (None, NO_NEEDS) for pod in everything)
+        everyone = [pod for pods in (*(pods for _, pods in there), to_place) for pod in pods]
+        rules_of = self._reader.rules_of
+        all_rules = {id(rules): rules for rules in map(rules_of, everyone)}.values()
+        self._terms_in_play = TermsInPlay(term for rules in all_rules for term in rules.terms)
+        having = [pod for pod in everyone if is_weighed(pod)]
+        self._volumes_reader = VolumesReader(volumes, having)
+        has_volumes = any(self._volumes_reader.needs_of(pod) is not None for pod in having)
         self.is_idle = not has_volumes and not any(rules.terms for rules in all_rules)
         """No pod asks anything of another, and none has a claim that is known."""
         if not self.is_idle:
@@ -105,8 +103,8 @@ class Topology:
 
     def class_of(self, pod: Pod) -> PodClass:
         counted_as = self._counted_as(pod)
-        needs = (self._volumes_reader.needs_of(pod) or NO_NEEDS) if pod.spec.volumes else NO_NEEDS
-        if needs is NO_NEEDS:
+        needs = self._volumes_reader.needs_of(pod) if pod.spec.volumes else NO_NEEDS
+        if needs is NO_NEEDS or needs is None:
             return counted_as
         if (counted_as, needs) not in self._with_volumes:
             is_tied = counted_as.is_tied or needs.is_chosen
@@ -115,16 +113,13 @@ class Topology:
         return self._with_volumes[counted_as, needs]
 
     def _counted_as(self, pod: Pod) -> PodClass:
-        own, leaving = pod.metadata.labels, pod.metadata.deletion_timestamp is not None
-        labels = tuple((key, own[key]) for key in self._label_keys if key in own)
-        rules = self._reader.rules_of(pod)
-        key = pod.metadata.namespace, labels, leaving, rules
+        meta, rules = pod.metadata, self._reader.rules_of(pod)
+        selected_by = self._terms_in_play.selecting(meta.namespace, meta.labels)
+        key = id(selected_by), meta.deletion_timestamp is not None, id(rules)  # both are kept for ever
         if key not in self._classes:
-            namespace = pod.metadata.namespace
-            is_tied = not rules.topology_keys <= {HOSTNAME} or any(
-                term.selects(namespace, dict(labels)) for term in self._wide
-            )
-            made = PodClass(namespace, dict(labels), leaving, rules, is_tied)
+            wide = any(term.topology_key != HOSTNAME for term in selected_by)
+            is_tied = wide or not rules.topology_keys <= {HOSTNAME}
+            made = PodClass(selected_by, key[1], rules, is_tied, is_plain=not selected_by and not rules.terms)
             self._classes[key] = made
             self._on[made] = Counter()
             self._feeds[made] = self._fed_by(made)
@@ -139,7 +134,7 @@ class Topology:
                 found += counts
         for spread in self._spreads.values():
             _, rule, _ = self._of_spread[id(spread)]
-            if not made.leaving and rule.term.selects(made.namespace, made.labels):
+            if not made.leaving and rule.term in made.selected_by:
                 found.append(spread)
         return found
 
@@ -148,10 +143,8 @@ class Topology:
         if self.is_idle:
             return None
         of_pod = self.class_of(pod)
-        rules, namespace, labels = of_pod.rules, of_pod.namespace, of_pod.labels
-        keeping_off = tuple(
-            counts for term, counts in self._standing.items() if term.selects(namespace, labels)
-        )
+        rules, selected_by = of_pod.rules, of_pod.selected_by
+        keeping_off = tuple(counts for term, counts in self._standing.items() if term in selected_by)
         if not rules.terms and not keeping_off and not of_pod.needs.is_counted:
             return None
         return Asked(
@@ -160,8 +153,7 @@ class Topology:
             together=self._counts(rules.together) if rules.together else (),
             is_of_its_own=_all_select(rules.together, of_pod),
             spread=tuple(
-                (rule, self._spread(pod, rule, rules), rule.term.selects(namespace, labels))
-                for rule in rules.spread
+                (rule, self._spread(pod, rule, rules), rule.term in selected_by) for rule in rules.spread
             ),
             volumes=self._volumes,
             needs=of_pod.needs,
@@ -194,7 +186,7 @@ class Topology:
             for room in self._rooms.values():
                 self._enter(made, room)
             for of_pods, on in self._on.items():
-                if not of_pods.leaving and rule.term.selects(of_pods.namespace, of_pods.labels):
+                if not of_pods.leaving and rule.term in of_pods.selected_by:
                     self._feeds[of_pods].append(made)
                     self._count(made, on)
         return self._spreads[key]
@@ -232,6 +224,8 @@ class Topology:
 
     def put(self, node: str, pods: PodClass, count: int) -> None:
         """So many pods more on this node; fewer, if the number is negative."""
+        if pods.is_plain and pods.needs is NO_NEEDS:
+            return
         counted_as, labels = pods.counted_as or pods, self._rooms[node].labels
         self._on[counted_as][node] += count
         for counts in self._feeds[counted_as]:
@@ -271,4 +265,4 @@ class Topology:
 
 
 def _all_select(terms: Iterable[Term], pods: PodClass) -> bool:
-    return all(term.selects(pods.namespace, pods.labels) for term in terms)
+    return pods.selected_by.issuperset(terms)

@@ -32,6 +32,7 @@ EBS = "ebs.csi.aws.com"
 IN_TREE = {"kubernetes.io/aws-ebs": EBS}
 """Names of the time before CSI drivers, and who does their work now."""
 ALONE = "ReadWriteOncePod"
+ONLY_DISKS = VolumeNeeds(doubts=(VolumeDoubt.DISK,))
 
 
 class VolumesReader:
@@ -55,11 +56,11 @@ class VolumesReader:
 
     def needs_of(self, pod: Pod) -> VolumeNeeds | None:
         """None: it has claims, and these are not known."""
-        if not pod.spec.volumes:
+        if not is_weighed(pod):
             return NO_NEEDS
-        disks = any(_is_disk(volume) for volume in pod.spec.volumes)
+        disks = any(map(_is_disk, pod.spec.volumes))
         if not has_claims(pod):
-            return VolumeNeeds(doubts=(VolumeDoubt.DISK,)) if disks else NO_NEEDS
+            return ONLY_DISKS
         if not self.is_known:
             return None
         key = pod.metadata.namespace, tuple(claim_names(pod)), bool(pod.spec.node_name)
@@ -216,9 +217,16 @@ def claim_name(pod: Pod, volume: Volume) -> str:
     return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral is not None else ""
 
 
+def is_weighed(pod: Pod) -> bool:
+    """Whether any of its volumes matters here."""
+    for volume in pod.spec.volumes:  # asked of every pod: no generator
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None or _is_disk(volume):
+            return True
+    return False
+
+
 def _is_disk(volume: Volume) -> bool:
-    disks = (volume.aws_elastic_block_store, volume.gce_persistent_disk, volume.iscsi, volume.rbd)
-    return any(each is not None for each in disks)
+    return bool(volume.aws_elastic_block_store or volume.gce_persistent_disk or volume.iscsi or volume.rbd)
 
 
 def _zones(labels: Mapping[str, str]) -> Iterator[tuple[str, frozenset[str]]]:
