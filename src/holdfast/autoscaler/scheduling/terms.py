@@ -27,7 +27,10 @@ class Term:
     requirements: tuple[Requirement, ...] | None
     """None: no pod.  Empty: every pod."""
 
-    def selects(self, labels: Mapping[str, str]) -> bool:
+    def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        return (self.namespaces is None or namespace in self.namespaces) and self.matches(labels)
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether it selects a pod with these labels, of one of its namespaces."""
         return self.requirements is not None and all(meets(each, labels) for each in self.requirements)
 
@@ -134,7 +137,7 @@ class TermsInPlay:
         found = self._found.get(key)
         if found is None:
             near = (*self._everywhere, *self._within.get(namespace, ()))
-            selecting = frozenset(term for term in near if term.selects(labels))
+            selecting = frozenset(term for term in near if term.matches(labels))
             found = self._found[key] = self._same.setdefault(selecting, selecting)
         return found
 

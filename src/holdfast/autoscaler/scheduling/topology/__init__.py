@@ -22,7 +22,7 @@ from holdfast.autoscaler.scheduling.terms import (
     TermsInPlay,
 )
 from holdfast.autoscaler.scheduling.topology.asked import Asked
-from holdfast.autoscaler.scheduling.topology.domains import DomainCounts, Labels, SpreadCounts
+from holdfast.autoscaler.scheduling.topology.domains import DomainCounts, Eligible, Labels, SpreadCounts
 from holdfast.autoscaler.scheduling.volumes import VolumeCounts
 from holdfast.autoscaler.scheduling.volumes.needs import NO_NEEDS, VolumeNeeds
 from holdfast.autoscaler.scheduling.volumes.reader import VolumesReader, is_weighed
@@ -73,17 +73,19 @@ class Topology:
         self._feeds: dict[PodClass, list[Counts]] = {}
         self._terms: dict[tuple[Term, ...], tuple[DomainCounts, ...]] = {}
         self._spreads: dict[tuple[object, ...], SpreadCounts] = {}
-        self._of_spread: dict[int, tuple[Pod, SpreadRule, frozenset[str]]] = {}
+        self._rule_of: dict[int, SpreadRule] = {}
+        """By the id of the counts."""
+        self._eligible: dict[tuple[object, ...], tuple[Eligible, Pod, SpreadRule, frozenset[str]]] = {}
+        """With a pod and a rule that say which nodes these are."""
         self._standing: dict[Term, DomainCounts] = {}
         self._with_volumes: dict[tuple[PodClass, VolumeNeeds], PodClass] = {}
         self._journal: list[tuple[str, PodClass | None, int]] = []
         to_place = tuple(to_place)
         there = [(room, [pod for pod in pods if pod.status.phase not in FINISHED]) for room, pods in nodes]
-        everyone = [pod for pods in (*(pods for _, pods in there), to_place) for pod in pods]
-        rules_of = self._reader.rules_of
-        all_rules = {id(rules): rules for rules in map(rules_of, everyone)}.values()
+        asking = [pod for pods in (*(pods for _, pods in there), to_place) for pod in pods if _asks(pod)]
+        all_rules = {id(rules): rules for rules in map(self._reader.rules_of, asking)}.values()
         self._terms_in_play = TermsInPlay(term for rules in all_rules for term in rules.terms)
-        having = [pod for pod in everyone if is_weighed(pod)]
+        having = [pod for pod in asking if is_weighed(pod)]
         self._volumes_reader = VolumesReader(volumes, having)
         has_volumes = any(self._volumes_reader.needs_of(pod) is not None for pod in having)
         self.is_idle = not has_volumes and not any(rules.terms for rules in all_rules)
@@ -91,10 +93,13 @@ class Topology:
         if not self.is_idle:
             for pod in to_place:
                 self.class_of(pod)
+            selecting, ask = self._terms_in_play.selecting, {id(pod) for pod in asking}
             for room, pods in there:
                 self.add_node(room)
                 for pod in pods:
-                    self.put(room.name, self.class_of(pod), 1)
+                    # Most pods ask for nothing, and no rule asks for them: these are not counted.
+                    if id(pod) in ask or selecting(pod.metadata.namespace, pod.metadata.labels):
+                        self.put(room.name, self.class_of(pod), 1)
         self._journal.clear()
 
     def rules_of(self, pod: Pod) -> PodRules:
@@ -133,8 +138,7 @@ class Topology:
             if _all_select(terms, made):
                 found += counts
         for spread in self._spreads.values():
-            _, rule, _ = self._of_spread[id(spread)]
-            if not made.leaving and rule.term in made.selected_by:
+            if not made.leaving and self._rule_of[id(spread)].term in made.selected_by:
                 found.append(spread)
         return found
 
@@ -174,17 +178,16 @@ class Topology:
         spec = pod.spec
         keys = frozenset(each.term.topology_key for each in rules.spread)
         chosen = (tuple(sorted(spec.node_selector.items())), spec.affinity and spec.affinity.node_affinity)
-        key = (
-            rule,
+        nodes = (
+            rule.term.topology_key,
             keys,
-            chosen if rule.honors_affinity else (),
-            spec.tolerations if rule.honors_taints else (),
+            chosen if rule.honors_affinity else None,
+            spec.tolerations if rule.honors_taints else None,
         )
+        key = rule, nodes
         if key not in self._spreads:
-            made = self._spreads[key] = SpreadCounts(rule.term.topology_key)
-            self._of_spread[id(made)] = (pod, rule, keys)
-            for room in self._rooms.values():
-                self._enter(made, room)
+            made = self._spreads[key] = SpreadCounts(self._eligible_nodes(nodes, pod, rule, keys))
+            self._rule_of[id(made)] = rule
             for of_pods, on in self._on.items():
                 if not of_pods.leaving and rule.term in of_pods.selected_by:
                     self._feeds[of_pods].append(made)
@@ -196,16 +199,26 @@ class Topology:
             if count:
                 counts.add(node, self._rooms[node].labels, count)
 
-    def _enter(self, spread: SpreadCounts, room: Room) -> None:
+    def _eligible_nodes(
+        self, key: tuple[object, ...], pod: Pod, rule: SpreadRule, keys: frozenset[str]
+    ) -> Eligible:
+        if key not in self._eligible:
+            self._eligible[key] = Eligible(rule.term.topology_key), pod, rule, keys
+            for room in self._rooms.values():
+                self._enter(*self._eligible[key], room)
+        return self._eligible[key][0]
+
+    def _enter(
+        self, eligible: Eligible, pod: Pod, rule: SpreadRule, keys: frozenset[str], room: Room
+    ) -> None:
         """Only nodes with every key count, and of these the ones that the pod's own choice leaves."""
-        pod, rule, keys = self._of_spread[id(spread)]
         if not keys <= room.labels.keys():
             return
         if rule.honors_affinity and unselected(pod, room):
             return
         if rule.honors_taints and untolerated(room.taints, pod.spec.tolerations) is not None:
             return
-        spread.add_node(room.name, room.labels)
+        eligible.add_node(room.name, room.labels)
 
     def __contains__(self, node: str) -> bool:
         return node in self._rooms
@@ -216,8 +229,8 @@ class Topology:
             return
         self._rooms[room.name] = room
         self._volumes.add_node(room.name, room.labels.get(POOL_LABEL, ""))
-        for spread in self._spreads.values():
-            self._enter(spread, room)
+        for eligible in self._eligible.values():
+            self._enter(*eligible, room)
         self._journal.append((room.name, None, 1))
         for pod in room.runs:
             self.put(room.name, self.class_of(pod), 1)
@@ -260,8 +273,14 @@ class Topology:
                 self._journal.pop()
                 continue
             room = self._rooms.pop(node)
-            for spread in self._spreads.values():
-                spread.remove_node(node, room.labels)
+            for eligible, *_ in self._eligible.values():
+                eligible.remove_node(node, room.labels)
+
+
+def _asks(pod: Pod) -> bool:
+    """Whether the pod itself may ask for anything that is counted here."""
+    spec = pod.spec
+    return spec.affinity is not None or bool(spec.topology_spread_constraints) or is_weighed(pod)
 
 
 def _all_select(terms: Iterable[Term], pods: PodClass) -> bool:

@@ -29,24 +29,24 @@ class DomainCounts:
 
 
 @dataclass(slots=True)
-class SpreadCounts:
-    """The same over eligible nodes alone, with the least of all domains at hand."""
+class Eligible:
+    """The nodes that count for some rules of spread, by their domains."""
 
     topology_key: str
     nodes: set[str] = field(default_factory=set)
-    """Eligible, by name."""
-    pods: Counter[str] = field(default_factory=Counter)
+    """By name."""
     domains: Counter[str] = field(default_factory=Counter)
-    """How many eligible nodes each has."""
-    _having: Counter[int] = field(default_factory=Counter)
-    """How many domains have so many pods."""
+    """How many of them each has."""
+    spreads: "list[SpreadCounts]" = field(default_factory=list)
+    """The counts over these nodes."""
 
     def add_node(self, name: str, labels: Labels) -> None:
         domain = labels[self.topology_key]
         self.nodes.add(name)
         self.domains[domain] += 1
         if self.domains[domain] == 1:
-            self._having[self.pods[domain]] += 1
+            for spread in self.spreads:
+                spread.having[spread.pods[domain]] += 1
 
     def remove_node(self, name: str, labels: Labels) -> None:
         """Of a node whose pods were taken away before."""
@@ -56,18 +56,32 @@ class SpreadCounts:
         self.nodes.remove(name)
         self.domains[domain] -= 1
         if not self.domains[domain]:
-            self._having[self.pods[domain]] -= 1
+            for spread in self.spreads:
+                spread.having[spread.pods[domain]] -= 1
+
+
+class SpreadCounts:
+    """Pods over eligible nodes alone, with the least of all domains at hand."""
+
+    __slots__ = ("eligible", "having", "pods", "topology_key")
+
+    def __init__(self, eligible: Eligible) -> None:
+        self.eligible, self.topology_key = eligible, eligible.topology_key
+        self.pods: Counter[str] = Counter()
+        self.having: Counter[int] = Counter({0: sum(1 for nodes in eligible.domains.values() if nodes)})
+        """How many domains have so many pods."""
+        eligible.spreads.append(self)
 
     def add(self, node: str, labels: Labels, count: int) -> None:
-        if node not in self.nodes:
+        if node not in self.eligible.nodes:
             return
         domain = labels[self.topology_key]
-        self._having[self.pods[domain]] -= 1
+        self.having[self.pods[domain]] -= 1
         self.pods[domain] += count
-        self._having[self.pods[domain]] += 1
+        self.having[self.pods[domain]] += 1
 
     def least(self, min_domains: int) -> int:
         """Fewer domains than wanted count as one more that is empty."""
-        if sum(self._having.values()) < min_domains:
+        if sum(self.having.values()) < min_domains:
             return 0
-        return min((count for count, domains in self._having.items() if domains), default=0)
+        return min((count for count, domains in self.having.items() if domains), default=0)

@@ -219,8 +219,10 @@ def claim_name(pod: Pod, volume: Volume) -> str:
 
 def is_weighed(pod: Pod) -> bool:
     """Whether any of its volumes matters here."""
-    for volume in pod.spec.volumes:  # asked of every pod: no generator
-        if volume.persistent_volume_claim is not None or volume.ephemeral is not None or _is_disk(volume):
+    for v in pod.spec.volumes:  # asked of every pod: no generator, no call
+        if v.persistent_volume_claim is not None or v.ephemeral is not None:
+            return True
+        if v.aws_elastic_block_store or v.gce_persistent_disk or v.iscsi or v.rbd:
             return True
     return False
 
