@@ -73,18 +73,22 @@ class RulesReader:
 
     def __init__(self, namespaces: NamespaceLabels | None) -> None:
         self._namespaces = namespaces
+        self._taken_over: dict[bytes, list[str]] = {}
         self._read: dict[tuple[str, bytes, tuple[tuple[str, str | None], ...]], PodRules] = {}
 
     def rules_of(self, pod: Pod) -> PodRules:
         spec = pod.spec
         if spec.affinity is None and not spec.topology_spread_constraints:
             return NO_RULES
-        labels = pod.metadata.labels
-        named = tuple((key, labels.get(key)) for key in _label_keys(pod))
-        key = pod.metadata.namespace, _encode((spec.affinity, spec.topology_spread_constraints)), named
-        if key not in self._read:
-            self._read[key] = self._parse(pod)
-        return self._read[key]
+        labels, said = pod.metadata.labels, _encode((spec.affinity, spec.topology_spread_constraints))
+        taken_over = self._taken_over.get(said)
+        if taken_over is None:
+            taken_over = self._taken_over[said] = _label_keys(pod)
+        key = pod.metadata.namespace, said, tuple([(key, labels.get(key)) for key in taken_over])
+        found = self._read.get(key)
+        if found is None:
+            found = self._read[key] = self._parse(pod)
+        return found
 
     def _parse(self, pod: Pod) -> PodRules:
         affinity = pod.spec.affinity
