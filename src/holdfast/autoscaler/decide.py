@@ -66,7 +66,7 @@ def decide(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
     if is_paused(cluster, now_s):
         return Hold(Reason.PAUSED, f"paused: {cluster.paused_why}" if cluster.paused_why else "paused")
     held: Hold | None = None
-    for wish in (_for_pods, _for_load):
+    for wish in (_for_pods, _for_spare, _for_load):
         wanted = wish(cluster, snapshot, settings, now_s)
         if isinstance(wanted, AddWorkers):
             return wanted
@@ -140,6 +140,19 @@ def _for_pods(
     return _within_bounds(
         AddWorkers(needs, Reason.PODS_PENDING, "pods are pending"), cluster, snapshot, settings, now_s
     )
+
+
+def _for_spare(
+    cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float
+) -> AddWorkers | Hold | None:
+    """Room for pods to come.  While pods wait, these come first, and what they need includes it."""
+    if snapshot.pending or not any(pool.spare for pool in settings.pools):
+        return None
+    needs = snapshot.needs(on_its_way(cluster, snapshot))
+    if not needs:
+        return None
+    short = AddWorkers(needs, Reason.SPARE_SHORT, "the room for pods to come is short")
+    return _within_bounds(short, cluster, snapshot, settings, now_s)
 
 
 def _for_load(

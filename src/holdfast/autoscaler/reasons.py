@@ -12,6 +12,7 @@ class Reason(StrEnum):
     BELOW_FLOOR = "BelowFloor"
     PODS_PENDING = "PodsPending"
     WORKERS_BUSY = "WorkersBusy"
+    SPARE_SHORT = "SpareShort"
     # Why workers are removed.
     WORKERS_IDLE = "WorkersIdle"
     NODE_EMPTY = "NodeEmpty"

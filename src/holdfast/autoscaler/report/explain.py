@@ -13,6 +13,7 @@ from holdfast.autoscaler.report.explain_pods import PodVerdict, explain_pods
 from holdfast.autoscaler.scale_down.drain import Blocker, Rule
 from holdfast.autoscaler.scale_down.leavers import empties_a_zone
 from holdfast.autoscaler.scheduling import fleet_blockers
+from holdfast.autoscaler.scheduling.machines.spare import SPARE
 from holdfast.autoscaler.scheduling.simulation import Simulation, is_control_plane
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Ghost, Snapshot, Worker
@@ -145,7 +146,8 @@ def _keeps(
             yield fleet_blockers.just_failed(skip.reason, skip.until_s - now_s)
     yield from simulation.blockers(worker.instance_id)
     if why := simulation.fits_without(frozenset({worker.instance_id}), crowd.closed):
-        yield fleet_blockers.nowhere_else(why)
+        about_headroom = why.startswith(f"{SPARE} of")
+        yield fleet_blockers.spare(why) if about_headroom else fleet_blockers.nowhere_else(why)
 
 
 def _leaving(instance_id: str, cluster: Cluster, now_s: float) -> str:

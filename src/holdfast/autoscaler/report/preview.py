@@ -6,6 +6,7 @@ from holdfast.autoscaler import identity
 from holdfast.autoscaler.decide import Decision
 from holdfast.autoscaler.ports import Effect, LaunchInstances
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.report.machines import Bill, bill
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.workflow import Ahead, conclude, workflow
@@ -18,6 +19,8 @@ class Preview:
 
     decision: Decision
     ahead: Ahead
+    bill: Bill
+    """What the machines cost that it asks for."""
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -29,9 +32,9 @@ def preview(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: flo
     if known is not None and not identity.refusal(cluster, snapshot.cluster_uid):
         cluster = known.value  # written down first, and no step that a person asks about
     """The decision as `status` tells it: a Hold where what is wanted cannot be begun."""
-    return Preview(
-        conclude(cluster, snapshot, settings, now_s), workflow(settings).step(cluster, snapshot, now_s)
-    )
+    decision = conclude(cluster, snapshot, settings, now_s)
+    ahead = workflow(settings).step(cluster, snapshot, now_s)
+    return Preview(decision, ahead, bill(cluster, snapshot, settings, decision, ahead, now_s))
 
 
 def in_words(ahead: Ahead) -> tuple[str, ...]:

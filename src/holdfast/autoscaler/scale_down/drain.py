@@ -33,6 +33,7 @@ class Rule(StrEnum):
     DO_NOT_DISRUPT = "do-not-disrupt annotation"
     # The rules above look at pods alone; those below also at the fleet and the record.
     NOWHERE_ELSE = "pod that fits nowhere else"
+    SPARE = "headroom"
     LAST_OF_ZONE = "last node of its zone"
     FLOOR = "floor"
     POOL_FLOOR = "floor of its pool"

@@ -117,6 +117,7 @@ def _chosen(
         in_offering=in_offering,
         width=width(need, pool, len({zone for zone, _ in subnets}), settings),
     )
+    chosen = _within_limits(chosen, pool, cluster, snapshot, beside)
     chosen = _within_share(chosen, pool, cluster, snapshot, beside, settings)
     return _within_means(chosen, cluster, snapshot, beside, settings)
 
@@ -174,6 +175,39 @@ def _refusals(
         return next((barred[bar] for bar in bars_of(pool, slot) if bar in barred), "")
 
     return refused
+
+
+def _within_limits(
+    chosen: Sequence[LaunchSlot],
+    pool: Pool,
+    cluster: Cluster,
+    snapshot: Snapshot,
+    beside: Sequence[Launch],
+) -> list[LaunchSlot]:
+    """As many as the pool's vCPUs and memory allow, with all that it has or has asked for."""
+    if not _is_limited(pool):
+        return list(chosen)
+    types = [w.instance.instance_type for w in staying(cluster, snapshot) if w.instance.pool == pool.name]
+    for row in _asked(cluster, beside):
+        types += [row.instance_type] * row.count * (row.pool == pool.name)
+    cpu_m, memory = (
+        sum(each) for each in zip((0, 0), *(_size(kind, snapshot) for kind in types), strict=True)
+    )
+    within: list[LaunchSlot] = []
+    for slot in chosen:
+        more_cpu_m, more_memory = _size(slot.instance_type, snapshot)
+        cpu_m, memory = cpu_m + more_cpu_m, memory + more_memory
+        if (pool.vcpus_max and cpu_m > pool.vcpus_max * 1_000) or (
+            pool.memory_gib_max and memory > pool.memory_gib_max << 30
+        ):
+            break
+        within.append(slot)
+    return within
+
+
+def _size(instance_type: str, snapshot: Snapshot) -> tuple[int, int]:
+    shape = snapshot.shapes.get(instance_type)
+    return (shape.cpu_m, shape.memory) if shape is not None else (0, 0)
 
 
 def _within_share(
@@ -245,6 +279,10 @@ def why_nowhere(
     if barred:
         more = f" and {len(barred) - NAMED_MAX} more" if len(barred) > NAMED_MAX else ""
         return f"nothing to be had: {', '.join(barred[:NAMED_MAX])}{more} left alone for a while"
+    limited = [pool for name in dict.fromkeys(pools) if (pool := settings.pool(name)) is not None]
+    limits = [f"{p.name} ({p.vcpus_max} vcpus, {p.memory_gib_max} GiB)" for p in limited if _is_limited(p)]
+    if limits:
+        return f"nowhere to scale up within vcpus_max and memory_gib_max of pool {', '.join(limits)}"
     return f"nowhere to scale up: pool {', '.join(dict.fromkeys(pools))} has no subnet that is known"
 
 
@@ -263,3 +301,7 @@ def _bars(
     ]
     found = {bar for name, slot in slots for bar in bars_of(name, slot) if bar in barred}
     return [f"{bar} ({barred[bar]})" for bar in sorted(found)]
+
+
+def _is_limited(pool: Pool) -> bool:
+    return bool(pool.vcpus_max or pool.memory_gib_max)

@@ -91,3 +91,12 @@ def nowhere_else(why: str) -> Blocker:
         "make room on other nodes, lower what it asks for, or widen where it may run; if the reason is "
         "something that is not considered yet and it may run anywhere, annotate it as safe to evict",
     )
+
+
+def spare(why: str) -> Blocker:
+    return Blocker(
+        Rule.SPARE,
+        "",
+        f"it keeps the {why}",
+        "lower spare of that pool, or let the fleet scale up first",
+    )

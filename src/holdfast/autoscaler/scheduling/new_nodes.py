@@ -139,6 +139,8 @@ class Pool:
     def take(self, group: PodGroup, left: int, waiting: Waiting = NONE_WAIT, *, opens: bool = True) -> Taken:
         """On nodes that were opened before, then on others.  Without `opens`: only on those."""
         suited = self.suits(group)
+        if not left:
+            return Taken()
         if not suited.zones:
             return Taken(left=left, why=suited.why, could=suited.could, in_vain=suited.in_vain)
         zones = suited.zones

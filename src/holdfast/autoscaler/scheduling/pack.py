@@ -4,11 +4,14 @@ Free room of nodes that stand or are on their way is filled first; what is left 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 from holdfast.autoscaler.scheduling.fit import Room, is_vouched_for, misfit, shortage, taken_port
 from holdfast.autoscaler.scheduling.machines.choice import Waiting
+from holdfast.autoscaler.scheduling.machines.spare import Spares, placed_in, taken_away
 from holdfast.autoscaler.scheduling.new_nodes import Candidate, Pool, cheapest_first, in_order
 from holdfast.autoscaler.scheduling.pod_groups import (
     NodeBin,
@@ -23,6 +26,9 @@ from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.scheduling.topology.asked import Asked
 from holdfast.autoscaler.snapshot import Need
 from holdfast.cloud.kubernetes import Pod
+
+NO_SPARES: Final[Spares] = MappingProxyType({})
+NOTHING_MISSING: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +99,13 @@ def pack(
     left_alone: frozenset[str] = frozenset(),
     topology: Topology | None = None,
     offerings_min: int = 1,
+    spares: Spares = NO_SPARES,
 ) -> Packed:
     """Place the pods in the rooms, then on new nodes of the candidates, `limit` of each pool at most.
 
     `left_alone`: owners whose pods a new node did not help.  `topology`: where pods are already; it is
-    given back as it was.  `offerings_min`: over so many offerings a request is spread.
+    given back as it was.  `offerings_min`: over so many offerings a request is spread.  `spares`: what is
+    wanted beside the pods.
     """
     pods = list(pods)
     topology = topology if topology is not None else Topology(to_place=pods)
@@ -106,7 +114,7 @@ def pack(
             if room.name not in topology:
                 topology.add_node(room)
         pools = in_order(candidates, rooms, limit, topology, offerings_min)
-        return _pack(pods, rooms, pools, left_alone, topology)
+        return _pack(pods, rooms, pools, left_alone, topology, spares)
 
 
 def _pack(
@@ -115,6 +123,7 @@ def _pack(
     pools: Sequence[Pool],
     left_alone: frozenset[str],
     topology: Topology,
+    spares: Spares,
 ) -> Packed:
     node_bins = NodeBins(rooms)
     to_come = {room.name for room in rooms if room.new}
@@ -129,6 +138,11 @@ def _pack(
             fates.append(Fate(group, placed, left, LEFT_ALONE, helped=coming))
         else:
             fates.append(_on_new_nodes(group, placed, left, pools, coming, waiting))
+    for pool in pools:
+        spare = spares.get(pool.candidate.pool)
+        if spare is not None:  # after all pods: what they leave is counted
+            _, left = placed_in(pool.candidate.pool, spare, node_bins)
+            pool.take(spare, left)
     there = Counter(room.zone for room in rooms)
     return Packed(
         tuple(need for pool in pools for need in pool.needs(there)),
@@ -186,10 +200,17 @@ def _takers(group: PodGroup, pools: Sequence[Pool]) -> frozenset[str]:
     return frozenset(pool.candidate.pool for pool in pools if pool.suits(group).could)
 
 
-def unplaceable(pods: Sequence[Pod], rooms: Iterable[Room], topology: Topology | None = None) -> str:
+def unplaceable(
+    pods: Sequence[Pod],
+    rooms: Iterable[Room],
+    topology: Topology | None = None,
+    spares: Spares = NO_SPARES,
+    missing_now: Mapping[str, int] = NOTHING_MISSING,
+) -> str:
     """The first of these pods that finds no place in the rooms, with the reason; empty if all do.
 
-    `topology`: where pods are now, these among them; it is given back as it was.
+    `topology`: where pods are now, these among them; it is given back as it was.  `spares`: headroom that
+    must not become less; `missing_now`: how much of it is not there anyway.
     """
     rooms = list(rooms)
     topology = topology if topology is not None else Topology([(room, ()) for room in rooms], pods)
@@ -202,7 +223,7 @@ def unplaceable(pods: Sequence[Pod], rooms: Iterable[Room], topology: Topology |
             _, left = fill(group, node_bins, topology, vouched=is_vouched_for(group.example))
             if left:
                 return f"{group.example.called} fits on no other node: {_tally(group, node_bins, topology)}"
-    return ""
+    return taken_away(spares, list(node_bins), missing_now) if spares else ""
 
 
 def _tally(group: PodGroup, node_bins: Iterable[NodeBin], topology: Topology) -> str:

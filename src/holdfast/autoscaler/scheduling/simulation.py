@@ -12,6 +12,7 @@ from holdfast.autoscaler.scale_down.drain import Blocker, blockers, is_daemon, r
 from holdfast.autoscaler.scheduling import fleet_blockers
 from holdfast.autoscaler.scheduling.budgets import Budgets
 from holdfast.autoscaler.scheduling.fit import Room, named
+from holdfast.autoscaler.scheduling.machines.spare import Spares, missing, spares_of
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.scheduling.pack import Packed, pack, unplaceable
 from holdfast.autoscaler.scheduling.pod_groups import owner_of
@@ -19,7 +20,7 @@ from holdfast.autoscaler.scheduling.preemption import foreseen
 from holdfast.autoscaler.scheduling.rooms import Known, candidate, daemons, expected, room_of
 from holdfast.autoscaler.scheduling.terms import NamespaceLabels
 from holdfast.autoscaler.scheduling.topology import Topology
-from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.snapshot import Need, Place, Worker
 from holdfast.cloud import Offering, Shape
 from holdfast.cloud.announcements import WaitingPod
@@ -160,7 +161,7 @@ class Simulation:
         )
 
     def needs(self, on_its_way: int) -> tuple[Need, ...]:
-        return self.packed(on_its_way).needs if self.demand else ()
+        return self.packed(on_its_way).needs if self.demand or self._spares else ()
 
     def packed(self, on_its_way: int) -> Packed:
         if on_its_way not in self._packed:
@@ -171,10 +172,19 @@ class Simulation:
                 self.candidates,
                 self._settings.max_workers,
                 self._left_alone,
-                self.topology,
+                self.topology if self.demand else Topology(),
                 self._settings.offerings_min,
+                self._spares,
             )
         return self._packed[on_its_way]
+
+    @cached_property
+    def _spares(self) -> Spares:
+        return spares_of(self._settings.pools)
+
+    @cached_property
+    def _spare_missing(self) -> dict[str, int]:
+        return missing(self._spares, self.rooms.values())
 
     @cached_property
     def rooms(self) -> dict[str, Room]:
@@ -220,15 +230,27 @@ class Simulation:
                 zones=[place.zone for place in self._places if place.pool == pool.name],
                 known=self._known(pool.name),
                 every_node_runs=every_node_runs,
-                more=min(
-                    of_fleet,
-                    pool.max_workers - sum(w.alive and w.instance.pool == pool.name for w in self._workers),
-                ),
+                more=min(of_fleet, self._more(pool)),
                 types=self._types.get(pool.name),
                 usd=self._usd,
             )
             for pool in self._settings.pools
         )
+
+    def _more(self, pool: Pool) -> int:
+        """How many more it may have by its own limits."""
+        living = [w.instance.instance_type for w in self._workers if w.alive and w.instance.pool == pool.name]
+        more = pool.max_workers - len(living)
+        types = self._types.get(pool.name, pool.instance_types)
+        new = [shape for kind in types if (shape := self._shapes.get(kind)) is not None]
+        there = [shape for kind in living if (shape := self._shapes.get(kind)) is not None]
+        if new and pool.vcpus_max:
+            left = pool.vcpus_max * 1_000 - sum(shape.cpu_m for shape in there)
+            more = min(more, left // min(shape.cpu_m for shape in new))
+        if new and pool.memory_gib_max:
+            left = (pool.memory_gib_max << 30) - sum(shape.memory for shape in there)
+            more = min(more, left // min(shape.memory for shape in new))
+        return more
 
     def _known(self, pool: str) -> list[Known]:
         return [
@@ -291,7 +313,11 @@ class Simulation:
             pods = [pod for name in names for pod in to_evict(self.pods_on(name))]
             shut = leaving | closed
             rooms = (room for room in self.rooms.values() if room.instance_id not in shut)
-            self._unplaceable[leaving, closed] = unplaceable(pods, rooms, self.topology) if pods else ""
+            why = ""
+            if pods or self._spares:
+                topology = self.topology if pods else Topology()
+                why = unplaceable(pods, rooms, topology, self._spares, self._spare_missing)
+            self._unplaceable[leaving, closed] = why
         return self._unplaceable[leaving, closed]
 
 

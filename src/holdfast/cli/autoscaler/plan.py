@@ -1,11 +1,15 @@
 """`holdfast autoscaler plan`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.autoscaler.session import owner, session
 from holdfast.cli.session import busy, options, say, say_json
+
+if TYPE_CHECKING:
+    from holdfast.autoscaler.report.machines import Bill
 
 
 @click.command(name="plan")
@@ -13,7 +17,8 @@ from holdfast.cli.session import busy, options, say, say_json
 def command(config: Path | None, as_json: bool) -> None:
     """Say what would be done now, and why.  Nothing is touched, and nothing is written.
 
-    It shows the next step; what comes after that depends on what this one brings.
+    It shows the next step; what comes after that depends on what this one brings.  Of machines that would
+    be asked for it shows the price, and what the next best that hold the same pods would have cost.
 
     \b
     Example:
@@ -37,6 +42,7 @@ def command(config: Path | None, as_json: bool) -> None:
                     "decision": decision,
                     "why": previewed.decision.why,
                     "steps": list(previewed.steps),
+                    **previewed.bill.as_json(),
                     "unsatisfiable": list(snapshot.unsatisfiable),
                     "troubles": list(snapshot.troubles),
                     "consolidation": chosen,
@@ -49,6 +55,14 @@ def command(config: Path | None, as_json: bool) -> None:
             say(f"  {step}")
         if autoscaler.settings.disruption.consolidation:
             say(f"consolidation: {chosen}")
+        _say_bill(previewed.bill)
         for trouble in (*snapshot.troubles, *snapshot.unsatisfiable):
             say(f"  ! {trouble}", fg="yellow")
         say("Nothing was touched.")
+
+
+def _say_bill(bill: "Bill") -> None:
+    for machine in bill.machines:
+        say(f"  {machine}")
+    if bill.machines:
+        say(f"  ${bill.usd:.4f} an hour together; the next best would have cost ${bill.next_best_usd:.4f}")
