@@ -217,7 +217,6 @@ def test_run_with_watch_follows_the_cluster_and_decides_by_what_it_has_seen(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     pictures: list[Any] = []
-    monkeypatch.setattr(watching, "locate", lambda settings, environ: (settings, None))
 
     def assembled(settings: Settings, environ: Any, *, watches: Any, **said: Any) -> Autoscaler:
         pictures.append(watches)

@@ -2,11 +2,13 @@
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from holdfast.adapters.clock import mono_s
 from holdfast.adapters.kubernetes.watch.watches import PicturedApi, Watches
 from holdfast.adapters.logs import LOGGER
 from holdfast.app.autoscaler.wiring import connect_kubernetes, locate
@@ -16,6 +18,8 @@ from holdfast.autoscaler.watch.wake import reason_to_wake
 if TYPE_CHECKING:
     from holdfast.adapters.kubernetes import KubernetesApi
     from holdfast.adapters.kubernetes.client import Client
+
+CLIENT_KEPT_S: Final = 30.0
 
 log = logging.getLogger(LOGGER)
 
@@ -44,6 +48,20 @@ def waking(wake: Callable[[], None]) -> Callable[[Any, Any], None]:
     return changed
 
 
+class SharedClient:
+    """One for all threads.  A thread that asks again has had no luck with it, so an old one is made anew."""
+
+    def __init__(self, make: "Callable[[], Client]") -> None:
+        self._make, self._turn = make, threading.Lock()
+        self._made: tuple[Client, float] | None = None
+
+    def __call__(self) -> "Client":
+        with self._turn:
+            if self._made is None or mono_s() - self._made[1] > CLIENT_KEPT_S:
+                self._made = self._make(), mono_s()
+            return self._made[0]
+
+
 @contextmanager
 def watching(
     settings: Settings, wake: Callable[[], None], environ: Mapping[str, str] = os.environ
@@ -51,10 +69,12 @@ def watching(
     """While inside.  Threads are left behind at the end: what they wait for keeps no process alive."""
 
     def connect() -> "Client":
-        return connect_kubernetes(locate(settings, environ)[0], environ).client
+        is_open = bool(settings.k8s_api_token_param) and not settings.k8s_api_url
+        located = locate(settings, environ)[0] if is_open else settings
+        return connect_kubernetes(located, environ).client
 
     watches = Watches(waking(wake), lambda told: log.warning("%s", told))
-    watches.start(connect)
+    watches.start(SharedClient(connect))
     try:
         yield watches
     finally:

@@ -14,7 +14,6 @@ from holdfast.autoscaler.restored import read_on
 from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.snapshot.build import build
-from holdfast.autoscaler.watch.anew import must_look_anew
 from holdfast.autoscaler.workflow import Ahead, conclude, workflow
 from holdfast.cloud.kubernetes import instance_id_of
 from holdfast.kernel import (
@@ -193,7 +192,7 @@ class Turn:
         self._stepped = self._locked_step(cluster, self._snapshot or snapshot, now_s)
         if self._follows and isinstance(self._stepped, Do):
             return self._stepped  # the driver ends the turn here, if a look is needed: rule 5
-        if self._watched and must_look_anew(cluster, self._stepped):
+        if self._watched and self._needs_lists(cluster, self._stepped):
             seen = self._look(anew=True)
             self._stepped = self._locked_step(cluster, seen, self._auto.clock.now_s())
         return self._stepped
@@ -208,6 +207,11 @@ class Turn:
         if self._snapshot is not None:
             self._executor.announce(write.events, self._snapshot)
         return done
+
+    def _needs_lists(self, cluster: Cluster, ahead: Ahead) -> bool:
+        from holdfast.autoscaler.watch.anew import must_look_anew  # a function watches nothing
+
+        return must_look_anew(cluster, ahead)
 
     def _look(self, *, anew: bool = False) -> Snapshot:
         a = self._auto

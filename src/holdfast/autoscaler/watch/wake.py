@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from holdfast.autoscaler.scheduling.simulation import is_unschedulable
 from holdfast.cloud.kubernetes import (
-    DO_NOT_EVICT,
+    DO_NOT_DISRUPT,
     SCALE_DOWN_DISABLED,
     Budget,
     KubeNode,
@@ -17,8 +17,8 @@ from holdfast.cloud.kubernetes import (
     instance_id_of,
 )
 
-OURS: Final = (SCALE_DOWN_DISABLED, DO_NOT_EVICT)
-"""Annotations by which people say what must stay."""
+OURS: Final = (SCALE_DOWN_DISABLED, DO_NOT_DISRUPT)
+"""Annotations of a node by which people say that it must stay."""
 
 
 def reason_to_wake(before: Any, after: Any) -> str:

@@ -91,7 +91,7 @@ def test_what_takes_a_node_rests_on_lists() -> None:
 
 def test_a_tick_that_trusts_its_picture() -> None:
     made = autoscaler_shell_without(
-        {"if self._watched and must_look_anew(cluster, self._stepped):": "if False:"}
+        {"if self._watched and self._needs_lists(cluster, self._stepped):": "if False:"}
     )
     with pytest.raises(AssertionError):
         takes_no_node_by_a_picture(made)

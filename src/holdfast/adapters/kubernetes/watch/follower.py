@@ -73,8 +73,7 @@ class Follower(Generic[Thing]):
                 pause_s = self.ask(client)
             except HoldfastError as error:
                 pause_s = self._failed(error)
-            if client is not None and self._course.failures >= CONNECT_AGAIN:
-                client.close()
+            if self._course.failures >= CONNECT_AGAIN:
                 client = None
             stop.wait(pause_s)
 

@@ -51,7 +51,7 @@ class Watches:
         self._followers = [Follower(kind, heard, told, pace) for kind in KINDS]
 
     def start(self, connect: Callable[[], Client]) -> None:
-        """`connect` is called by each thread: a trouble of one is not that of another."""
+        """`connect` is called by each thread, and again after failures; they may share what it gives."""
         for each in self._followers:
             threading.Thread(
                 target=each.run, args=(connect, self.stop), name=f"watch {each.kind.what}", daemon=True
