@@ -318,6 +318,15 @@ def test_sweep_removes_what_no_action_owns(shell: Shell) -> None:
     assert not [each for each in shell.world.touched if "i-lost" not in each]
 
 
+def test_a_mistyped_kind_is_answered_with_the_one_that_may_be_meant(shell: Shell) -> None:
+    shell.write(Cluster(), Event("beginScaleUp", 1.0, "1-req"))
+
+    done = shell("history", "--kind", "terminatin")
+
+    assert "No event of that kind; did you mean terminating?  The log has: beginScaleUp" in done.stderr
+    assert "did you mean" not in shell("history", "--kind", "terminating").stderr
+
+
 def test_history_tells_every_kind_in_words_with_its_numbers(shell: Shell) -> None:
     now = time.time()
     shell.write(

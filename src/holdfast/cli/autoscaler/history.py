@@ -7,11 +7,13 @@ from typing import Any
 import click
 
 from holdfast.autoscaler.codec import SUBJECT
+from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.report.messages import figures, kinds_called, severity, told
 from holdfast.cli.autoscaler.session import session
 from holdfast.cli.session import busy, options, say, say_json
 from holdfast.cli.times import gone_by
 from holdfast.kernel import Logged
+from holdfast.settings.near_misses import KnownNames
 
 LIMIT = 30
 LEAST = 5
@@ -63,7 +65,10 @@ def command(
         found = chosen(every, since_s, wanted)
         if kinds and not found:
             known = sorted({logged.event.kind for logged in every} - wanted)
-            say(f"No event of that kind.  The log has: {', '.join(known) or 'none yet'}", err=True)
+            say(
+                f"No event of that kind{_meant(kinds)}  The log has: {', '.join(known) or 'none yet'}",
+                err=True,
+            )
         if as_json:
             say_json([as_json_row(logged) for logged in found[-most:]])
             return
@@ -77,6 +82,13 @@ def command(
                 break
             most = min(most, len(found)) - 1
         show(drawn)
+
+
+def _meant(kinds: Sequence[str]) -> str:
+    """Which kind a mistyped word may stand for."""
+    names = KnownNames([kind.value for kind in AutoscalerEvent])
+    near = [names.nearest(words) for words in kinds if not kinds_called(words)]
+    return f"; did you mean {', '.join(filter(None, near))}?" if any(near) else "."
 
 
 def newest(
