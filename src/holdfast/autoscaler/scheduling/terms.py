@@ -124,26 +124,31 @@ class TermsInPlay:
 
     def __init__(self, terms: Iterable[Term]) -> None:
         self._everywhere, self._within = set[Term](), dict[str, set[Term]]()
-        keys = set[str]()
         for term in terms:
-            keys |= {each.key for each in term.requirements or ()}
             if term.namespaces is None:
                 self._everywhere.add(term)
             for namespace in term.namespaces or ():
                 self._within.setdefault(namespace, set()).add(term)
-        self._label_keys = sorted(keys)
-        self._found: dict[tuple[str, tuple[str | None, ...]], frozenset[Term]] = {}
+        self._found: dict[str, tuple[list[str], dict[object, frozenset[Term]]]] = {}
+        """By namespace: the labels that its terms name, and by their values the terms that select a pod."""
         self._same: dict[frozenset[Term], frozenset[Term]] = {}
 
     def selecting(self, namespace: str, labels: Mapping[str, str]) -> frozenset[Term]:
         """The terms that select such a pod: the same object for the same terms."""
-        key = namespace, tuple([labels.get(each) for each in self._label_keys])
-        found = self._found.get(key)
+        known = self._found.get(namespace)
+        if known is None:
+            named = {each.key for term in self._near(namespace) for each in term.requirements or ()}
+            known = self._found[namespace] = sorted(named), {}
+        keys, by_values = known
+        values = labels.get(keys[0]) if len(keys) == 1 else tuple([labels.get(key) for key in keys])
+        found = by_values.get(values)
         if found is None:
-            near = (*self._everywhere, *self._within.get(namespace, ()))
-            selecting = frozenset(term for term in near if term.matches(labels))
-            found = self._found[key] = self._same.setdefault(selecting, selecting)
+            selecting = frozenset(term for term in self._near(namespace) if term.matches(labels))
+            found = by_values[values] = self._same.setdefault(selecting, selecting)
         return found
+
+    def _near(self, namespace: str) -> Iterable[Term]:
+        return (*self._everywhere, *self._within.get(namespace, ()))
 
 
 def needs_namespaces(pods: Iterable[Pod]) -> bool:
