@@ -33,7 +33,7 @@ SCRIPT: Final = Path(__file__).parent / "grounds" / "ticking.py"
 def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _write_lists(folder)
+        write_lists(folder)
         with world.started(NODES, PODS, folder) as environ:
             told = {"LISTS": name, "ROUNDS": str(ROUNDS), "NODES": str(NODES)}
             rounds = unpacked(folder).run(SCRIPT.read_text(), {**environ, **told})
@@ -66,7 +66,7 @@ def _row(
     )
 
 
-def _write_lists(folder: Path) -> None:
+def write_lists(folder: Path) -> None:
     """The very bytes that the server sends."""
     served = world.World(NODES, PODS)
     for kind, path in (("nodes", "/api/v1/nodes"), ("pods", "/api/v1/pods")):

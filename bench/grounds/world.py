@@ -26,6 +26,19 @@ SPACE: Final = 'xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"'
 SUBNETS: Final = {f"subnet-{n:08x}": zone for n, zone in enumerate(lists.ZONES)}
 
 
+VOLUMES: Final = (
+    "/api/v1/persistentvolumeclaims",
+    "/api/v1/persistentvolumes",
+    "/apis/storage.k8s.io/v1/csinodes",
+)
+REPORTS_EVERY_S: Final = 300.0
+"""So often does a kubelet report of a node on which nothing has changed."""
+
+
+def _kube_system(n: int) -> dict[str, Any]:
+    return {"metadata": {"name": "kube-system", "uid": "u-1", "resourceVersion": "9"}}
+
+
 class Tables:
     """As much of DynamoDB as a record needs that has one writer."""
 
@@ -57,6 +70,8 @@ class World:
             "/api/v1/nodes": lists.pages("NodeList", lists.node, nodes),
             "/api/v1/pods": lists.pages("PodList", lambda n: lists.pod(n, nodes), pods),
             "/apis/policy/v1/poddisruptionbudgets": lists.pages("PodDisruptionBudgetList", lambda n: {}, 0),
+            "/api/v1/namespaces": lists.pages("NamespaceList", _kube_system, 1),
+            **{path: lists.pages("List", lambda n: {}, 0) for path in VOLUMES},
         }
 
     def kubernetes(self, target: str) -> bytes:
@@ -119,14 +134,38 @@ def _handler(world: World) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             if self.path.startswith("/api/v1/query"):
                 return self._say(world.aws(self.path, dict(self.headers), b""))
+            if "watch=true" in self.path:
+                return self._watch()
             self._say(world.kubernetes(self.path))
+
+        def _watch(self) -> None:
+            """As a server that knows no initial list by streaming; of nodes, what their kubelets report."""
+            at = urlsplit(self.path)
+            query = parse_qs(at.query)
+            if "sendInitialEvents" in query:
+                return self._say(b'{"message": "sendInitialEvents is forbidden"}', 422)
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            every_s = REPORTS_EVERY_S / world.nodes if at.path == "/api/v1/nodes" else 2.0
+            until_s = time.monotonic() + int(query["timeoutSeconds"][0])
+            while (left_s := until_s - time.monotonic()) > 0:
+                time.sleep(min(left_s, every_s))
+                event = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}
+                if at.path == "/api/v1/nodes":
+                    event = {"type": "MODIFIED", "object": lists.node(int(time.time() * 1_000) % world.nodes)}
+                self._chunk(json.dumps(event).encode() + b"\n")
+            self._chunk(b"")
+
+        def _chunk(self, piece: bytes) -> None:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             self._say(world.aws(self.path, dict(self.headers), body))
 
-        def _say(self, body: bytes) -> None:
-            self.send_response(200)
+        def _say(self, body: bytes, status: int = 200) -> None:
+            self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

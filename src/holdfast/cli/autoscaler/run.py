@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from holdfast.cli.autoscaler.loop import Loop
     from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
     from holdfast.cli.autoscaler.session import Session
+
+FIRST_LISTS_S: Final = 20.0
+"""So long the first turn waits for what is watched."""
+LOOK_S: Final = 0.05
 
 
 @click.command(name="run")
@@ -140,6 +144,10 @@ def _watching(ours: "Session", loop: "Loop", watches: "list[Watches]") -> Iterat
     with watching(ours.settings, loop.news.set) as made:
         watches.append(made)
         loop.collector.watched = lambda: of_watches(made)
+        # A turn that lists while the watches do would leave its memory scattered among theirs.
+        for _ in range(round(FIRST_LISTS_S / LOOK_S)):
+            if not made.doubt() or loop.stop.wait(LOOK_S):
+                break
         yield
 
 

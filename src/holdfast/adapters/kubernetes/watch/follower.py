@@ -25,6 +25,8 @@ REFUSED_PAUSE_S = 30.0
 """After what an operator must mend."""
 
 
+TOLD_AFTER = 3
+"""So many failures in a row are no moment's trouble."""
 CONNECT_AGAIN = 5
 """After so many failures in a row the address or the way to sign in may have changed."""
 
@@ -172,7 +174,8 @@ class Follower(Generic[Thing]):
         self._course = self._course.failed(status)
         if not self._course.failures:
             return 0.0  # asked in another way at once
-        if not self._trouble:
+        lasts = self._course.failures >= TOLD_AFTER or isinstance(why, Invalid)
+        if lasts and not self._trouble:
             self._trouble = str(why)
             self._told(f"{self.kind.what} are not followed now, and are listed at every turn: {why}")
         pause_s = self._course.pause_s(random.random(), retry_after_s)
