@@ -80,12 +80,16 @@ class Side:
 
     async def _one(self, request: bytes, times: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
-        for _ in range(times):
+        left = times
+        while left:
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
             size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
             answer = json.loads(await reader.readexactly(size))
+            if answer["code"] == "UNAVAILABLE":  # a busy machine: asked again, and its time counts
+                continue
             assert answer["data"]["lease_s"] > 0, answer
+            left -= 1
         writer.close()
 
 

@@ -40,12 +40,16 @@ class Server:
     def restart(self) -> None:
         """A new process: it knows nothing, but for the change number in its file."""
         self.time = Timekeeper(self.policy.term, self.boot_s)
+        self._has_asked = False
 
     def boot_s(self) -> float:
         return (self.world.now - self._began_s) * self.rate
 
     def is_behind(self, store: GroupStore) -> bool:
-        """Whether the database is older than what this server saw of it."""
+        """Whether the database is older than what this server saw of it; a new process asks for its clock."""
+        if not self._has_asked:
+            self.time.surveyed(store)
+            self._has_asked = True
         newest = max((n for _, n in store.changed(0)), default=0)
         if newest < self.highest_change:
             return True
@@ -87,6 +91,8 @@ class Server:
         return replace(known, enabled=True, goal=self._goal(done, host.instance_id))
 
     def notice(self, store: GroupStore, host: Host, said: words.Notice, left_s: float) -> words.Heard:
+        if self.is_behind(store):
+            return words.NoticeLost(said.key)
         kind = NoticeKind(said.kind)
         now_s = self.time.now_s()
         asked = Notice(host.instance_id, kind, now_s + left_s if kind is NoticeKind.TERMINATION else 0.0)
