@@ -55,12 +55,18 @@ AUTOSCALER = {
     "pool_failures": "scale_up.pool_failures",
     "spread": "scale_up.spread",
     "unhelped": "scale_up.unhelped",
+    "kept": "disruption.kept",
     "scale_up": "scale_up.action",
     "sweep": "sweep",
     "scale_down": "scale_down.action",
+    "fate": "interruption.fate",
     "interruption": "interruption",
     "idle": "scale_down.idle",
     "not_ready": "scale_down.not_ready",
+    "underused": "disruption.underused",
+    "consolidation": "disruption.consolidation",
+    "share": "disruption.share",
+    "rotation": "disruption.rotation",
     "decide": "decide",
     "workflow": "workflow",
 }
@@ -76,8 +82,11 @@ def autoscaler_without(changes: Mapping[str, Mapping[str, str]]) -> Any:
         module = f"holdfast.autoscaler.{place}"
         by_name[name] = built[module] = broken(module, changes.get(name, {}), also=built)
     whole: Any = by_name["workflow"]
-    for name in ("launch_result", "unhelped", "scale_up", "scale_down", "not_ready", "interruption", "sweep"):
-        setattr(whole, name, by_name[name])  # imported from their package, not by name
+    for name, made in by_name.items():
+        if isinstance(getattr(whole, name, None), ModuleType):
+            setattr(whole, name, made)  # imported from their package, not by name
+    for name in ("share", "scale_up"):
+        setattr(by_name["rotation"], name, by_name[name])
     return whole
 
 

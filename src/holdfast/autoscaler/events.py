@@ -42,6 +42,7 @@ class AutoscalerEvent(EventKind):
     NODE_UNDERUSED = "nodeUnderused", "{about} is underused", DEBUG
     NODE_EMPTY = "nodeEmpty", "{about} is empty", DEBUG
     NODE_IN_USE = "nodeInUse", "{about} is in use, or leaves", DEBUG
+    REPLACING = "replacing", "{about} is to be replaced", INFO
     # Machines that the cloud takes back.
     INTERRUPTED = "interrupted", "{about} will be taken back", WARNING
     NOT_REPLACED = "notReplaced", "{about} is not replaced", INFO

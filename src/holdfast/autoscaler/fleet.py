@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.snapshot import Snapshot, Worker
-from holdfast.cloud import NoticeKind
 
 
 def is_leaving(cluster: Cluster, instance_id: str) -> bool:
@@ -116,9 +115,5 @@ def _leaving_ids(cluster: Cluster) -> frozenset[str]:
     return frozenset(
         [stone.instance_id for stone in cluster.gone]
         + [one.instance_id for one in cluster.condemned]
-        + [
-            affected.instance_id
-            for affected in cluster.interrupted
-            if affected.kind is not NoticeKind.REBALANCE
-        ]
+        + [affected.instance_id for affected in cluster.interrupted if affected.kind.is_certain]
     )

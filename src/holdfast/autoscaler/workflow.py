@@ -20,7 +20,7 @@ from holdfast.autoscaler.decide import (
     decision_event,
     stamp,
 )
-from holdfast.autoscaler.disruption import underused
+from holdfast.autoscaler.disruption import rotation, share, underused
 from holdfast.autoscaler.fleet import serving
 from holdfast.autoscaler.ports import Drain, Effect, ForgetNotices, LaunchInstances, PrepareTemplate
 from holdfast.autoscaler.reasons import Reason
@@ -35,7 +35,6 @@ from holdfast.autoscaler.scale_up.pool_failures import is_sound, template_refuse
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.sweep import joined
-from holdfast.cloud import NoticeKind
 from holdfast.cloud.launches import Refused
 from holdfast.kernel import Do, Done, Happened, Outcome, Wait, Workflow, Write
 
@@ -113,6 +112,8 @@ def _wishes(
         lambda: sweep.lost(cluster, snapshot, settings, now_s),
         lambda: unhelped.note(cluster, snapshot, now_s),
         lambda: underused.note(cluster, snapshot, settings, now_s),
+        lambda: rotation.withdraw(cluster, snapshot, now_s),
+        lambda: rotation.fold(cluster, snapshot, settings, now_s),
     )
     for write in writes:
         wanted = write()
@@ -130,8 +131,8 @@ def _replacing(
 ) -> Iterator[Write[Cluster] | tuple[Effect, ...]]:
     """One replacement for each interrupted machine that the fleet still needs: decided here, once."""
     waiting = interruption.unanswered(cluster, settings)
-    hints = [affected for affected in waiting if affected.kind is NoticeKind.REBALANCE]
-    certain = [affected for affected in waiting if affected.kind is not NoticeKind.REBALANCE]
+    hints = [affected for affected in waiting if not affected.kind.is_certain]
+    certain = [affected for affected in waiting if affected.kind.is_certain]
     left = max(0, left_this_hour(cluster, Purpose.HINT, settings, now_s))
     if len(hints) > left:
         yield interruption.declined(cluster, hints[left:], "this hour's launches for hints are spent", now_s)
@@ -144,6 +145,8 @@ def _replacing(
     # What is certain comes first: no hint takes anything from it.
     yield from _replaced(cluster, snapshot, certain, Purpose.REPAIR, settings, now_s)
     yield from _replaced(cluster, snapshot, hints, Purpose.HINT, settings, now_s)
+    if not waiting:
+        yield rotation.launch(cluster, snapshot, settings, now_s)
 
 
 def _replaced(
@@ -181,9 +184,11 @@ def _acting(
     decision = decide(cluster, snapshot, settings, now_s)
     ahead: Ahead | None
     if cluster.scale_up is not None:
-        if isinstance(decision, AddWorkers) and decision.code is Reason.BELOW_FLOOR:
-            # The floor waits for no open scale-up: what is missing becomes part of it.  A pool of which
-            # it asked in vain is left alone until it has ended, and backs off then.
+        urgent = isinstance(decision, AddWorkers) and decision.code is Reason.BELOW_FLOOR
+        if isinstance(decision, AddWorkers) and (urgent or cluster.scale_up.by_choice):
+            # The floor waits for no open scale-up, and pods for none of our own choice: what is missing
+            # becomes part of it.  A pool of which it asked in vain is left alone until it has ended, and
+            # backs off then.
             begun = scale_up.begin(cluster, snapshot, decision.needs, decision.why, settings, now_s)
             if isinstance(begun, Write):
                 yield begun
@@ -329,6 +334,7 @@ def _recalled(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: f
         ),
         spent=tuple(one for one in cluster.spent if now_s - one.at_s < HOUR_S),
         swept=joined.this_hour(cluster, now_s),
+        disrupted=share.this_hour(cluster, now_s),
         joined=joined.without_the_gone(cluster, snapshot),
     )
 

@@ -85,3 +85,8 @@ class Template:
     template_id: str
     version: int
     digest: str
+
+    @property
+    def name(self) -> str:
+        """As a machine says what it was made from."""
+        return f"{self.template_id}:{self.version}"

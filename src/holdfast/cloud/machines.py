@@ -37,6 +37,8 @@ class Instance:
     """The client token of its launch."""
     ended_why: str = ""
     """Of one that stops or has ended, why, in the cloud's words."""
+    template: str = ""
+    """The launch template that it was made from, `lt-…:version`.  Empty: not known."""
     private_ip: str = ""
     private_dns: str = ""
 

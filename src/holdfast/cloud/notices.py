@@ -5,6 +5,8 @@ from enum import StrEnum
 
 
 class NoticeKind(StrEnum):
+    REPLACE = "replace"
+    """No notice of the cloud: we replace it by our own choice."""
     NOT_READY = "not-ready"
     """No notice of the cloud: its node is not ready for too long, and we take it back ourselves."""
     INTERRUPTION = "interruption"
@@ -13,6 +15,12 @@ class NoticeKind(StrEnum):
     """A hint that it may be taken back before long."""
     GONE = "gone"
     """It is shutting down or worse, for whatever reason."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the machine goes whatever we do.  It stays after a mere hint, or if our choice cannot be
+        carried out."""
+        return self not in (NoticeKind.REBALANCE, NoticeKind.REPLACE)
 
 
 @dataclass(frozen=True, slots=True, order=True)

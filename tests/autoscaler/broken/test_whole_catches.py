@@ -172,7 +172,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     ),
     "S-A5: a hint empties a zone": (
         {
-            "interruption": {
+            "fate": {
                 "        and (worker.instance.zone in zones or not zones or not "
                 "settings.keep_last_of_zone)\n": ""
             }

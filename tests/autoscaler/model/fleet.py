@@ -29,6 +29,8 @@ from holdfast.cloud.launches import Launched, Refusal, Refused, Template, launch
 START_S = 100_000
 BOOT_S = 60
 POOL = "default"
+TEMPLATE = "lt-1:1"
+"""What the pool launches from now."""
 BY_HAND = "a person"
 """The owner of a cordon that is no action of ours: no effect may lift it."""
 
@@ -50,6 +52,7 @@ class Machine:
     joining: bool = False
     cordons: frozenset[str] = frozenset()
     pods: bool = True
+    template: str = TEMPLATE
 
     @property
     def alive(self) -> bool:
@@ -78,6 +81,10 @@ class World:
     made: int = 0
     blocked: frozenset[str] = frozenset()
     """Nodes that cannot be drained."""
+    empty: frozenset[str] = frozenset()
+    """Nodes on which nothing runs that a scheduler placed, though they are open."""
+    busy: bool = False
+    """Whether the workers have much to do, however many there are."""
     brisk: bool = False
     """Whether notices leave the inbox with the commit that folds them in, and no effect removes the nodes
     of dead machines: two effects less to be late with."""
@@ -175,7 +182,8 @@ def snapshot(world: World, owner: str, *, listed: Iterable[Machine] | None = Non
         pending=pending,
         needs=needs,
         fits_without=fits_without,
-        load=Load(0.1 if len(serving) > world.wanted else 0.5),
+        is_empty=lambda i: i in world.empty,
+        load=Load(0.1 if len(serving) > world.wanted and not world.busy else 0.4),
         notices=tuple(sorted(world.inbox)),
         templates={POOL: Template("lt-1", 1, "digest")},
         digests={POOL: "digest"},
@@ -194,6 +202,7 @@ def _worker(listed: Machine, node: Machine | None) -> Worker:
         POOL,
         listed.action_id,
         listed.token,
+        template=listed.template,
     )
     if node is None:
         return Worker(instance=instance)

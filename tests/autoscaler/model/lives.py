@@ -93,7 +93,7 @@ class Life:
                 continue
             if not self.gate.stale and not self._befall and not self.unfinished():
                 return
-            self._wait(self._until_something_happens())
+            self.passes(self._until_something_happens())
         raise AssertionError("it never ends\n" + "\n".join([*self.unfinished(), self.gate.story()]))
 
     def unfinished(self) -> list[str]:
@@ -131,7 +131,7 @@ class Life:
         problem = problem or self._lawful(before.value, write, self.now_s())
         self.accidents += [*([problem] if problem else []), *misstored(before, after, write)]
 
-    def _wait(self, seconds: int) -> None:
+    def passes(self, seconds: int) -> None:
         self._become(later(self.world, seconds, duds=self.story.duds))
 
     def _until_something_happens(self) -> int:

@@ -5,8 +5,7 @@ from collections import Counter
 from holdfast.autoscaler.ports import Admit, DeleteNode, Effect, LaunchInstances, Terminate, Uncordon
 from holdfast.autoscaler.record import Cluster, Status
 from holdfast.autoscaler.settings import Settings
-from holdfast.cloud import NoticeKind
-from tests.autoscaler.model.fleet import World
+from tests.autoscaler.model.fleet import TEMPLATE, World
 
 
 def effect_breaks(cluster: Cluster, world: World, effect: Effect) -> str:
@@ -117,7 +116,7 @@ def _condemns_below_the_floor(
         and not after.is_condemned(m.instance_id)
         and not after.is_gone(m.instance_id)
         # A hint is no certainty: a machine that has one is still there.
-        and not ((row := after.interruption_of(m.instance_id)) and row.kind is not NoticeKind.REBALANCE)
+        and not ((row := after.interruption_of(m.instance_id)) and row.kind.is_certain)
     ]
     if len(left) < settings.min_workers:
         return f"S-A5: condemning {sorted(new)} leaves {len(left)} of {settings.min_workers}"
@@ -157,7 +156,7 @@ def lacking(cluster: Cluster, world: World, settings: Settings) -> tuple[bool, b
     for m in world.machines:
         if m.alive and not cluster.is_condemned(m.instance_id):
             row = cluster.interruption_of(m.instance_id)
-            coming += row is None or row.kind is NoticeKind.REBALANCE
+            coming += row is None or not row.kind.is_certain
     return coming < settings.min_workers, coming < min(world.wanted, settings.max_workers)
 
 
@@ -176,6 +175,8 @@ def unfinished(cluster: Cluster, world: World, settings: Settings) -> list[str]:
         problems.append(f"S-A3: {[m.instance_id for m in world.alive if not m.serves]} live and serve no pod")
     if cluster.condemned or cluster.interrupted or cluster.missing:
         problems.append(f"{cluster.condemned} {cluster.interrupted} {cluster.missing} is not over")
+    if settings.disruption.drift and (old := [m.instance_id for m in world.alive if m.template != TEMPLATE]):
+        problems.append(f"{old} are not as their pool is now")
     if world.inbox:
         problems.append(f"{world.inbox} was not taken out")
     orphans = [m.instance_id for m in world.machines if m.node and not m.alive and not world.brisk]

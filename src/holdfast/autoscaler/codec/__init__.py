@@ -67,6 +67,7 @@ ATTRIBUTES = (
     Attribute("joinedSinceEpoch", Kind.EPOCH),
     Attribute("notReadyInstances", Kind.ROWS, columns=("since",)),
     Attribute("underusedInstances", Kind.ROWS, columns=("since",)),
+    Attribute("disruptedInstances", Kind.ROWS, columns=("at",)),
     Attribute("unhelpedPods", Kind.ROWS, columns=("since",)),
     Attribute("unavailableOfferings", Kind.ROWS, columns=("until", "reason")),
     Attribute("launchesSpent", Kind.ROWS, columns=("action", "at", "count")),
@@ -168,6 +169,7 @@ def _row(launch: Launch) -> dict[str, str | float]:
         "extended": launch.extended,
         "for": launch.purpose.value,
         **({"types": " ".join(launch.types)} if launch.types else {}),
+        **({"usdMax": launch.usd_max} if launch.usd_max else {}),
     }
 
 
@@ -246,6 +248,7 @@ def _launch(row: Mapping[str, Any]) -> Launch:
         extended=int(row.get("extended", 0)),
         purpose=memory.purpose_of(row),
         types=tuple(str(row.get("types", "")).split()),
+        usd_max=float(row.get("usdMax", 0)),
     )
 
 

@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.autoscaler.record import Interrupted, Underused
+from holdfast.autoscaler.record import Disrupted, Interrupted, Underused
 from holdfast.cloud import NoticeKind
 
 Row = dict[str, str | float]
 
 
 def interrupted(row: Interrupted) -> Row:
+    chosen: Row = {"why": row.why} if row.why else {}
+    if row.usd_max:
+        chosen["usdMax"] = row.usd_max
     return {
+        **chosen,
         "kind": row.kind.value,
         "at": row.at_s,
         "deadline": row.deadline_s,
@@ -27,6 +31,8 @@ def interrupted_of(instance_id: str, row: Mapping[str, Any]) -> Interrupted:
         int(row["deadline"]),
         row["replacement"],
         bool(row["drained"]),
+        row.get("why", ""),
+        float(row.get("usdMax", 0)),
     )
 
 
@@ -37,3 +43,7 @@ def underused(row: Underused) -> Row:
 
 def underused_of(instance_id: str, row: Mapping[str, Any]) -> Underused:
     return Underused(instance_id, int(row["since"]), int(row.get("empty", 0)))
+
+
+def disrupted_of(instance_id: str, row: Mapping[str, Any]) -> Disrupted:
+    return Disrupted(instance_id, int(row["at"]))

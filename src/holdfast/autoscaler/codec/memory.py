@@ -46,6 +46,7 @@ def encode(cluster: Cluster) -> dict[str, Value]:
         "joinedSinceEpoch": cluster.joined_since_s,
         "notReadyInstances": {one.instance_id: {"since": one.since_s} for one in cluster.not_ready},
         "underusedInstances": {one.instance_id: choices.underused(one) for one in cluster.underused},
+        "disruptedInstances": {one.instance_id: {"at": one.at_s} for one in cluster.disrupted},
         "unhelpedPods": {one.pods: {"since": one.since_s} for one in cluster.unhelped},
         "unavailableOfferings": {
             u.offering: {"until": u.until_s, "reason": u.reason, "times": u.times}
@@ -95,6 +96,7 @@ def decode(found: Mapping[str, Any]) -> dict[str, Any]:
         "joined_since_s": int(found.get("joinedSinceEpoch", 0)),
         "not_ready": tuple(NotReady(i, int(row["since"])) for i, row in rows("notReadyInstances")),
         "underused": tuple(choices.underused_of(i, row) for i, row in rows("underusedInstances")),
+        "disrupted": tuple(choices.disrupted_of(i, row) for i, row in rows("disruptedInstances")),
         "unhelped": tuple(Unhelped(pods, int(row["since"])) for pods, row in rows("unhelpedPods")),
         "unavailable": tuple(
             Unavailable(o, int(row["until"]), row["reason"], int(row.get("times", 1)))

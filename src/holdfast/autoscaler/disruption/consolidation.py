@@ -15,6 +15,7 @@ from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
+from holdfast.cloud import NoticeKind
 from holdfast.cloud.text import lasting
 
 
@@ -46,9 +47,10 @@ def bars(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
         return f"no worker leaves while {snapshot.troubles[0]}"
     if unanswered(cluster, settings):
         return "no worker leaves while the cloud takes others back"
-    left_s = cluster.last_scale_s + settings.cooldown_down_s - now_s
-    if cluster.last_scale_s and left_s > 0:
-        return f"cooling down after the last action, for {lasting(left_s)} more"
+    if any(row.kind is NoticeKind.REPLACE for row in cluster.interrupted):
+        return "another node is being replaced"
+    if why := cooling_down(cluster, settings, now_s):
+        return why
     there = len(serving(cluster, snapshot))
     if there <= settings.min_workers:
         return "the fleet has its minimum size"
@@ -57,6 +59,13 @@ def bars(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
         return f"the load is not known: {snapshot.load.problem}"
     if cpu * there / (there - 1) > settings.cpu_up:
         return "the others would be busy without it"
+    return ""
+
+
+def cooling_down(cluster: Cluster, settings: Settings, now_s: float) -> str:
+    left_s = cluster.last_scale_s + settings.cooldown_down_s - now_s
+    if cluster.last_scale_s and left_s > 0:
+        return f"cooling down after the last action, for {lasting(left_s)} more"
     return ""
 
 

@@ -6,6 +6,7 @@ from typing import Self
 
 from holdfast.autoscaler.record.memory import (
     Cordon,
+    Disrupted,
     Missing,
     NotReady,
     PoolFailure,
@@ -35,6 +36,7 @@ __all__ = [
     "Cluster",
     "Condemned",
     "Cordon",
+    "Disrupted",
     "Interrupted",
     "Launch",
     "LaunchStatus",
@@ -154,6 +156,8 @@ class Launch:
     purpose: Purpose = Purpose.DEMAND
     types: tuple[str, ...] = ()
     """Only these hold the pods that it is for: the next attempt asks for another of them.  Empty: any."""
+    usd_max: float = 0.0
+    """What one of them may cost an hour at most, wherever it is asked for next.  0: anything."""
 
     @property
     def offering(self) -> Offering:
@@ -209,6 +213,11 @@ class ScaleUp:
         return tuple(launch for launch in self.launches if launch.status is LaunchStatus.INTENDED)
 
     @property
+    def by_choice(self) -> bool:
+        """Whether all of it is in place of workers that are replaced by choice."""
+        return bool(self.launches) and all(row.purpose is Purpose.ROTATION for row in self.launches)
+
+    @property
     def on_its_way(self) -> int:
         """Workers that may still come out of this action."""
         return self.owed + len(self.joining)
@@ -247,12 +256,16 @@ class Interrupted:
     """The action that launches its one replacement; `READY` once that has joined; `UNNEEDED`; of a hint that
     is not followed `DECLINED`; or empty while undecided."""
     drained: bool = False
+    why: str = ""
+    """Of one that is replaced by choice."""
+    usd_max: float = 0.0
+    """What its replacement may cost an hour at most.  0: anything."""
 
     @property
     def action_id(self) -> str:
         """Under this name it owns a cordon.  Hints come again and again: each has a name of its own, so that
         the cordon of one is not lifted as a stray of another."""
-        again = f"-{self.at_s}" if self.kind is NoticeKind.REBALANCE else ""
+        again = "" if self.kind.is_certain else f"-{self.at_s}"
         return f"{self.kind}-{self.instance_id}{again}"
 
 
@@ -293,6 +306,7 @@ class Cluster:
     not_ready: tuple[NotReady, ...] = ()
     underused: tuple[Underused, ...] = ()
     """Noted only where consolidation is on."""
+    disrupted: tuple[Disrupted, ...] = ()
     unhelped: tuple[Unhelped, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
     spent: tuple[Spent, ...] = ()

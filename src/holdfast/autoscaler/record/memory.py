@@ -13,6 +13,8 @@ class Purpose(StrEnum):
     """The floor, and a worker in place of one that is certain to go."""
     HINT = "hint"
     """A worker in place of one that the cloud only hints it may take back."""
+    ROTATION = "rotation"
+    """A worker in place of one that is replaced by choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,14 @@ class Underused:
     since_s: int
     empty_since_s: int = 0
     """0: pods run there that no DaemonSet owns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disrupted:
+    """Emptied or replaced by choice at that time: so many an hour, and no more."""
+
+    instance_id: str
+    at_s: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ ANNOUNCED_MAX: Final = 20
 OF_NODES: Final[Mapping[str, tuple[str, str, bool]]] = {
     Kind.JOINED: ("Joined", "it takes pods from now on", False),
     Kind.INTERRUPTED: ("SpotInterruption", "EC2 takes the machine back: it is cordoned and drained", True),
+    Kind.REPLACING: ("Replacing", "a new worker joins first, then this one is drained", False),
     Kind.NOTICE_EXPIRED: ("NoticeExpired", "EC2 has not taken the machine back after all", False),
     Kind.LOST: ("MachineLost", "its machine is gone", True),
     Kind.DRAINED: ("Drained", "no pod is left that would have to move", False),

@@ -1,8 +1,9 @@
-"""What consolidation would do now, or why it does nothing: one sentence, the same on every screen."""
+"""What would be done by choice now, or why nothing is: one sentence each, the same on every screen."""
 
+from holdfast.autoscaler.disruption import rotation
 from holdfast.autoscaler.disruption.consolidation import Removable, disruption_allowed, removable
 from holdfast.autoscaler.disruption.windows import opens_s
-from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.record import READY, Cluster
 from holdfast.autoscaler.scale_down import action as scale_down
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
@@ -31,6 +32,23 @@ def consolidation(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_
 def _in_words(found: Removable, saves: float | None, which: str = "") -> str:
     saving = f", which saves {saves:.4g} dollars an hour" if saves is not None else ""
     return f"{which or ' or '.join(sorted(found.instance_ids))} leaves: {found.why}{saving}"
+
+
+def rotation_of(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> str:
+    """Which worker is replaced by choice, or would be, or why none is."""
+    for row in rotation.rows(cluster):
+        step = {READY: "its replacement is ready, and it is drained", "": "it waits for its turn"}
+        return f"{row.instance_id} ({row.why}): {step.get(row.replacement, 'a new worker is on its way')}"
+    if not (settings.disruption.drift or settings.disruption.max_age_s):
+        return "off (disruption.max_age_s, disruption.drift)"
+    due = list(rotation.due(cluster, snapshot, settings, now_s))
+    if not due:
+        return "nothing: no worker is too old or has drifted"
+    first, why = due[0]
+    kept = rotation.bars(cluster, snapshot, settings, now_s) or rotation.keeps(
+        cluster, snapshot, first, now_s
+    )
+    return f"{first.instance_id} is next ({why})" + (f", but not while {kept}" if kept else "")
 
 
 def windows(settings: Settings, now_s: float) -> str:

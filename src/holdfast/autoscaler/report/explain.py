@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.autoscaler.fleet import on_its_way, serving
-from holdfast.autoscaler.record import OPEN, Cluster
+from holdfast.autoscaler.record import OPEN, READY, Cluster
 from holdfast.autoscaler.report.explain_fleet import FleetVerdict, explain_fleet
 from holdfast.autoscaler.report.explain_pods import PodVerdict, explain_pods
 from holdfast.autoscaler.scale_down.drain import Blocker, Rule
@@ -18,7 +18,7 @@ from holdfast.autoscaler.scheduling.simulation import Simulation, is_control_pla
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Ghost, Snapshot, Worker
 from holdfast.autoscaler.snapshot.build import Joined, Listings, join, simulate, snapshot_of
-from holdfast.cloud import ALIVE
+from holdfast.cloud import ALIVE, NoticeKind
 from holdfast.cloud.kubernetes import KubeNode
 from holdfast.cloud.text import lasting
 
@@ -157,6 +157,9 @@ def _leaving(instance_id: str, cluster: Cluster, now_s: float) -> str:
         if one.instance_id == instance_id:
             return f"it is terminating ({one.reason}, action {one.action_id})"
     affected = cluster.interruption_of(instance_id)
+    if affected is not None and affected.kind is NoticeKind.REPLACE:
+        ready = "its replacement is ready" if affected.replacement == READY else "a new one joins first"
+        return f"it is being replaced ({affected.why}): {ready}"
     if affected is not None:
         left = f" in {lasting(affected.deadline_s - now_s)}" if affected.deadline_s else ""
         return f"the cloud takes it back{left} ({affected.kind})"

@@ -15,7 +15,7 @@ from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster, Purpose
-from holdfast.autoscaler.report.by_choice import consolidation, windows
+from holdfast.autoscaler.report.by_choice import consolidation, rotation_of, windows
 from holdfast.autoscaler.scale_up.launch_plan import spent_lately
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
@@ -46,6 +46,8 @@ class FleetVerdict:
     troubles: tuple[str, ...] = ()
     consolidation: str = ""
     """What consolidation would do, or why it does nothing."""
+    rotation: str = ""
+    """Which worker is replaced by choice, or why none is."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -56,6 +58,7 @@ class FleetVerdict:
             "scales_down_only_if": [each.as_json() for each in self.scales_down_only_if],
             "troubles": list(self.troubles),
             "consolidation": self.consolidation,
+            "rotation": self.rotation,
         }
 
 
@@ -74,6 +77,7 @@ def explain_fleet(
         tuple(_scales_down_only_if(cluster, snapshot, settings, now_s, may_leave)),
         snapshot.troubles,
         consolidation(cluster, snapshot, settings, now_s),
+        rotation_of(cluster, snapshot, settings, now_s),
     )
 
 
@@ -139,6 +143,7 @@ BUDGETS = {
     Purpose.DEMAND: "launches of this hour",
     Purpose.REPAIR: "repairs of this hour",
     Purpose.HINT: "launches for hints of this hour",
+    Purpose.ROTATION: "launches for replacements by choice of this hour",
 }
 
 

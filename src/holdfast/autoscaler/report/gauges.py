@@ -6,12 +6,14 @@ The daemon shows them to Prometheus, the Lambda writes them into its log for Clo
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from holdfast.autoscaler.disruption import share
 from holdfast.autoscaler.fleet import size
 from holdfast.autoscaler.operator import is_paused
-from holdfast.autoscaler.record import OPEN, Cluster
+from holdfast.autoscaler.record import OPEN, READY, Cluster
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.autoscaler.sweep.joined import this_hour
+from holdfast.cloud import NoticeKind
 from holdfast.kernel import Logged
 
 HOUR_S = 3_600
@@ -30,8 +32,11 @@ def state_of(cluster: Cluster, worker: Worker) -> str:
         return "leaving"
     if cluster.is_condemned(instance_id):
         return "terminating"
-    if cluster.interruption_of(instance_id) is not None:
+    row = cluster.interruption_of(instance_id)
+    if row is not None and row.kind is not NoticeKind.REPLACE:
         return "interrupted"
+    if row is not None and row.replacement == READY:
+        return "draining"
     if instance_id in draining:
         return "draining"
     if not worker.node_name and (worker.late or cluster.has_joined(worker.instance)):
@@ -98,6 +103,18 @@ def gauges(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
             own,
             len(snapshot.problems) + len(refused_to_end(cluster)),
             "Things that an operator must mend: protected machines, nodes that do not name theirs.",
+        ),
+        (
+            "holdfast_empty_nodes",
+            own,
+            sum(one.empty_since_s > 0 for one in cluster.underused),
+            "Nodes without pods, where consolidation is on.",
+        ),
+        (
+            "holdfast_disrupted_last_hour",
+            own,
+            len(share.this_hour(cluster, now_s)),
+            "Workers emptied or replaced by choice within the last hour.",
         ),
         (
             "holdfast_swept_last_hour",

@@ -12,7 +12,7 @@ from holdfast.autoscaler.fleet import is_leaving, serving, size, staying, unlist
 from holdfast.autoscaler.operator import mode
 from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import READY, UNNEEDED, Cluster, Interrupted, ScaleDown, ScaleUp
-from holdfast.autoscaler.report.by_choice import consolidation
+from holdfast.autoscaler.report.by_choice import consolidation, rotation_of
 from holdfast.autoscaler.report.gauges import launched_last_hour, refused_to_end, state_of
 from holdfast.autoscaler.scale_down.action import lift_protection
 from holdfast.autoscaler.settings import Settings
@@ -97,6 +97,8 @@ class Status:
     """Offerings in use whose price is not known."""
     consolidation: str
     """What consolidation would do, or why it does nothing."""
+    rotation: str
+    """Which worker is replaced by choice, or why none is."""
     launches_last_hour: int
     launches_per_hour_max: int
     soon: tuple[Soon, ...]
@@ -141,6 +143,7 @@ def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         usd_per_hour=snapshot.usd_per_hour(),
         unpriced=_unpriced(snapshot),
         consolidation=consolidation(cluster, snapshot, settings, now_s),
+        rotation=rotation_of(cluster, snapshot, settings, now_s),
         launches_last_hour=launched_last_hour(cluster, now_s),
         launches_per_hour_max=settings.launch_budget,
         soon=tuple(to_come(cluster, settings, decision, now_s)),
@@ -216,6 +219,7 @@ KINDS = {
     NoticeKind.INTERRUPTION: "spot interruption",
     NoticeKind.REBALANCE: "rebalance hint",
     NoticeKind.GONE: "lost machine",
+    NoticeKind.REPLACE: "worker to be replaced",
 }
 FATES = ("replaced", "being replaced", "not needed", "undecided")
 
@@ -308,6 +312,7 @@ def to_come(cluster: Cluster, settings: Settings, decision: Decision | None, now
                 affected.kind.value,
             )
             for affected in cluster.interrupted
+            if affected.kind is not NoticeKind.REPLACE
         ),
         *(
             Soon(_seconds(skip.until_s - now_s), f"{skip.instance_id} may be tried again", skip.reason)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from holdfast.autoscaler.disruption.kept import skipping
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import is_leaving, staying
 from holdfast.autoscaler.ports import Admit, Effect, LaunchInstances, PrepareTemplate
@@ -237,8 +238,14 @@ def _try_elsewhere(
         if left <= 0:
             return _abandon(cluster, up, row, "the launches of this hour are spent", now_s)
         group = 1 + max(other.group for other in up.launches)
-        zone = row.zone if row.bound else ""
-        need = Need(row.pool, min(short, left), zone=zone, purpose=row.purpose, types=row.types)
+        need = Need(
+            row.pool,
+            min(short, left),
+            zone=row.zone if row.bound else "",
+            purpose=row.purpose,
+            types=row.types,
+            usd_max=row.usd_max,
+        )
         rows = intents(cluster, snapshot, need, group, (), settings, now_s, attempt=row.attempt + 1)
         if not rows:
             why = why_nowhere(cluster, snapshot, [row.pool], settings, now_s)
@@ -286,6 +293,8 @@ def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Wri
     short = max(0, up.requested - len(up.joined))
     numbers = {"joined": len(up.joined), "requested": up.requested, "lost": len(up.lost)}
     interrupted, expired = _replacements_ended(cluster.interrupted, up, now_s)
+    kept = {row.instance_id for row in interrupted}
+    let_go = [row for row in cluster.interrupted if row.instance_id not in kept]
     ended = replace(
         cluster,
         scale_up=None,
@@ -294,11 +303,15 @@ def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Wri
         recent=(*cluster.recent, *_remembered(up, up.joined, now_s)),
         interrupted=interrupted,
     )
+    if any(row.kind is NoticeKind.REPLACE for row in let_go):
+        ended = replace(ended, skipped=skipping(cluster, let_go, "its replacement did not come", now_s))
     ended = replace(ended, pool_failures=failures_after(cluster, up, settings, now_s))
     if ended.pool_failures and short:
         numbers["backOff_s"] = max(one.until_s for one in ended.pool_failures) - int(now_s)
     if succeeded:
-        ended = replace(ended, last_scale_s=int(now_s), last_up_s=int(now_s))
+        # A worker in place of another is no growth: pods that wait need not wait for its cool-down.
+        up_s = cluster.last_up_s if up.by_choice else int(now_s)
+        ended = replace(ended, last_scale_s=int(now_s), last_up_s=up_s)
     kind = AutoscalerEvent.COMPLETE_SCALE_UP if succeeded else AutoscalerEvent.FAIL_SCALE_UP
     reasons = "; ".join(dict.fromkeys(row.reason for row in up.launches if row.reason))
     event = Event(kind, now_s, about=up.action_id, reason=reasons[:500], numbers=numbers)
@@ -325,10 +338,11 @@ def _replacements_ended(
             ended.append(affected)
         elif affected.instance_id in there:
             ended.append(replace(affected, replacement=READY))
-        elif affected.kind is not NoticeKind.REBALANCE or len(expired) == EVENTS_MAX - 1:
+        elif affected.kind.is_certain or len(expired) == EVENTS_MAX - 1:
             ended.append(replace(affected, replacement=""))
         else:
-            why = "a hint, and its replacement did not come"
+            hinted = affected.kind is NoticeKind.REBALANCE
+            why = f"{'a hint' if hinted else affected.why}, and its replacement did not come"
             expired.append(
                 Event(AutoscalerEvent.NOTICE_EXPIRED, now_s, about=affected.instance_id, reason=why)
             )

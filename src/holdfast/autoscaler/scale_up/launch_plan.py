@@ -76,6 +76,7 @@ def intents(
             bound=bool(need.zone),
             purpose=need.purpose,
             types=need.types,
+            usd_max=need.usd_max,
         )
         for n, (slot, number) in enumerate(Counter(chosen).items())
     ]
@@ -113,7 +114,7 @@ def _chosen(
         markets=_markets(pool, attempt, cluster, settings, now_s),
         subnets=subnets,
         in_zone=in_zone,
-        refused=_refusals(need.pool, cluster, snapshot, settings, now_s, reclaimed=reclaimed),
+        refused=_refusals(need, cluster, snapshot, settings, now_s, reclaimed=reclaimed),
         in_offering=in_offering,
         width=width(need, pool, len({zone for zone, _ in subnets}), settings),
     )
@@ -155,7 +156,7 @@ def _offering(instance: Instance) -> Offering:
 
 
 def _refusals(
-    pool: str,
+    need: Need,
     cluster: Cluster,
     snapshot: Snapshot,
     settings: Settings,
@@ -170,9 +171,12 @@ def _refusals(
     }
 
     def refused(slot: LaunchSlot) -> str:
-        if settings.usd_per_hour_max and snapshot.prices.usd(slot.offering) is None:
+        usd = snapshot.prices.usd(slot.offering)
+        if usd is None and (settings.usd_per_hour_max or need.usd_max):
             return "its price is not known, and there is a ceiling"
-        return next((barred[bar] for bar in bars_of(pool, slot) if bar in barred), "")
+        if usd is not None and 0 < need.usd_max < usd:
+            return "it would save nothing"
+        return next((barred[bar] for bar in bars_of(need.pool, slot) if bar in barred), "")
 
     return refused
 

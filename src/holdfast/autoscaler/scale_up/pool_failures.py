@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from holdfast.autoscaler.events import AutoscalerEvent
-from holdfast.autoscaler.record import Cluster, Launch, LaunchStatus, PoolFailure, ScaleUp
+from holdfast.autoscaler.record import Cluster, Launch, LaunchStatus, PoolFailure, Purpose, ScaleUp
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud.launches import Refusal
 from holdfast.kernel import Event, Write
@@ -27,8 +27,7 @@ def failures_after(
         why = next(_faults(rows, up), "")
         if why:
             known[pool] = failed(cluster, pool, why, settings, now_s)
-        elif any(row.status is LaunchStatus.ABANDONED for row in rows):
-            lacking = next(row.reason for row in rows if row.status is LaunchStatus.ABANDONED)
+        elif lacking := _lacking(rows):
             before = known.get(pool)
             until_s = int(now_s) + settings.back_off_first_s
             known[pool] = PoolFailure(pool, before.failures if before else 0, until_s, lacking[:REASON_MAX])
@@ -39,6 +38,12 @@ def failures_after(
         pool = settings.pools[0].name
         known[pool] = failed(cluster, pool, "a machine did not join", settings, now_s)
     return tuple(known.values())
+
+
+def _lacking(rows: Iterable[Launch]) -> str:
+    """What kept requests from being met.  One of our own choice keeps no pod waiting for it."""
+    abandoned = (row for row in rows if row.status is LaunchStatus.ABANDONED)
+    return next((row.reason or "no capacity" for row in abandoned if row.purpose is not Purpose.ROTATION), "")
 
 
 def failed(cluster: Cluster, pool: str, why: str, settings: Settings, now_s: float) -> PoolFailure:

@@ -278,10 +278,27 @@ class Simulation:
 
     def must_stay(self, instance_id: str) -> str:
         if instance_id not in self._stay:
-            reasons = self.standing(instance_id) or self.blockers(instance_id)
             alone = frozenset({instance_id})
-            self._stay[instance_id] = str(reasons[0]) if reasons else self.fits_without(alone, frozenset())
+            self._stay[instance_id] = self.stays_put(instance_id) or self.fits_without(alone, frozenset())
         return self._stay[instance_id]
+
+    def stays_put(self, instance_id: str) -> str:
+        reasons = self.standing(instance_id) or self.blockers(instance_id)
+        return str(reasons[0]) if reasons else ""
+
+    def fits_on_new(self, instance_id: str) -> str:
+        worker, node = self._worker_of.get(instance_id), self._nodes.get(instance_id)
+        if worker is None or node is None:
+            return ""
+        machine, pods = worker.instance, to_evict(self.pods_on(node.metadata.name))
+        pool = next((each for each in self.candidates if each.pool == machine.pool), None)
+        new = next((room for room in pool.rooms if room.zone == machine.zone), None) if pool else None
+        if pool is None or new is None:
+            return pool.problem if pool and pool.problem else f"no new node can come in zone {machine.zone}"
+        rooms = [*(room for room in self.rooms.values() if room.instance_id != instance_id), new]
+        with self.topology.trial():
+            self.topology.add_node(new)
+            return unplaceable(pods, rooms, self.topology) if pods else ""
 
     def standing(self, instance_id: str) -> tuple[Blocker, ...]:
         """What of the machine itself keeps it."""

@@ -87,12 +87,23 @@ class Disruption:
     average load is.  Off: the fleet scales down by its average alone."""
     empty_down_s: int = 300
     """With consolidation: a node without pods leaves after so long.  Pods of DaemonSets do not count."""
+    share_per_hour: float = 0.1
+    """At most this part of the workers in service is disrupted by choice within an hour, and one if that is
+    less.  Nodes without pods do not count."""
+    max_age_s: int = 0
+    """A worker that is older is replaced: a new one joins first.  0: however old they are."""
+    drift: bool = False
+    """Workers whose image, first script or launch template is not what their pool has now are replaced."""
     windows: tuple[Window, ...] = ()
     """Workers that run pods leave by choice only within these: five fields of cron and a duration, such as
     `0 2 * * mon-fri for 4h`; in the environment separated by semicolons.  None: at any time.  Nodes without
     pods may leave at any time."""
     time_zone: str = "UTC"
     """Of the windows, such as `Europe/Berlin`."""
+
+    def most_of(self, workers: int) -> int:
+        """So many may be disrupted within an hour."""
+        return max(1, int(self.share_per_hour * workers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +269,8 @@ class Settings:
             return self.repairs_per_hour_max or 3 * self.max_workers
         if purpose is Purpose.HINT:
             return self.rebalances_per_hour_max or max(1, self.max_workers // 5)
+        if purpose is Purpose.ROTATION:  # one that is lost on the way may be asked for once more
+            return 2 * self.disruption.most_of(self.max_workers)
         return self.launch_budget
 
     def pool(self, name: str) -> Pool | None:

@@ -103,6 +103,8 @@ SHAPES: Mapping[str, Shape] = {
 
 DISRUPTION_RANGES: Mapping[str, Range] = {
     "empty_down_s": SECONDS,
+    "share_per_hour": PART,
+    "max_age_s": SECONDS,
 }
 
 POOL_RANGES: Mapping[str, Range] = {

@@ -86,6 +86,8 @@ class Need:
     purpose: Purpose = Purpose.DEMAND
     types: tuple[str, ...] = ()
     """Only these hold what waits, the cheapest first.  Empty: any of the pool will do."""
+    usd_max: float = 0.0
+    """What one of them may cost an hour at most.  0: anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,11 @@ class Snapshot:
     """What the pending pods need, given so many workers that are still to come."""
     must_stay: Callable[[str], str] = lambda instance_id: ""
     """Why this worker may not leave; empty if it may."""
+    stays_put: Callable[[str], str] = lambda instance_id: ""
+    """Why this worker may not be disrupted, wherever its pods would go; empty if it may."""
+    fits_on_new: Callable[[str], str] = lambda instance_id: ""
+    """Which pod of this worker would find no place though a new one of its pool and zone came; empty if all
+    would."""
     fits_without: Callable[[frozenset[str], frozenset[str]], str] = _all_fit
     """Which pod of the leaving instances would find no place, and why; empty if all would.
     Neither those nor the closed ones offer any room."""

@@ -112,6 +112,8 @@ def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> S
         must_stay=simulation.must_stay,
         fits_without=simulation.fits_without,
         is_empty=simulation.is_empty,
+        stays_put=simulation.stays_put,
+        fits_on_new=simulation.fits_on_new,
         load=listings.load,
         loads=listings.loads,
         notices=tuple(listings.notices),

@@ -19,6 +19,7 @@ command = Lazy(
         "pause": "Begin nothing new for a while.",
         "resume": "End a pause.",
         "abort": "End a scale-down that is open; its nodes stay.",
+        "replace": "Replace a worker: a new one joins first, then the old one leaves.",
         "sweep": "Account for every machine and node; clear up what has no owner.",
         "accept-cluster": "Say that the cluster which answers now is the right one.",
         "history": "What happened, and why.",

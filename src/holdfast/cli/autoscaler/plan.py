@@ -25,7 +25,7 @@ def command(config: Path | None, as_json: bool) -> None:
       holdfast autoscaler plan
     """
     from holdfast.autoscaler.codec import SUBJECT
-    from holdfast.autoscaler.report.by_choice import consolidation
+    from holdfast.autoscaler.report.by_choice import consolidation, rotation_of
     from holdfast.autoscaler.report.preview import preview
 
     with session(config, as_json) as ours:
@@ -35,7 +35,9 @@ def command(config: Path | None, as_json: bool) -> None:
             snapshot = autoscaler.snapshot(owner("plan"), cluster)
         previewed = preview(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
         decision = previewed.decision.word
-        chosen = consolidation(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
+        now_s, by_choice = autoscaler.clock.now_s(), dict[str, str]()
+        for name, says in (("consolidation", consolidation), ("rotation", rotation_of)):
+            by_choice[name] = says(cluster, snapshot, autoscaler.settings, now_s)
         if as_json:
             say_json(
                 {
@@ -45,7 +47,7 @@ def command(config: Path | None, as_json: bool) -> None:
                     **previewed.bill.as_json(),
                     "unsatisfiable": list(snapshot.unsatisfiable),
                     "troubles": list(snapshot.troubles),
-                    "consolidation": chosen,
+                    **by_choice,
                 }
             )
             return
@@ -53,9 +55,10 @@ def command(config: Path | None, as_json: bool) -> None:
         say(f": {previewed.decision.why}")
         for step in previewed.steps or ("nothing to do",):
             say(f"  {step}")
-        if autoscaler.settings.disruption.consolidation:
-            say(f"consolidation: {chosen}")
         _say_bill(previewed.bill)
+        for name, said in by_choice.items():
+            if not said.startswith("off"):
+                say(f"{name}: {said}")
         for trouble in (*snapshot.troubles, *snapshot.unsatisfiable):
             say(f"  ! {trouble}", fg="yellow")
         say("Nothing was touched.")

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
-from holdfast.autoscaler.record import Cluster, ScaleDown, ScaleUp
+from holdfast.autoscaler.record import Cluster, Disrupted, ScaleDown, ScaleUp, Swept
 from holdfast.autoscaler.settings import Settings
 from holdfast.kernel import Event
 
 Action = TypeVar("Action", ScaleUp, ScaleDown)
 
+HOUR_S: Final = 3_600
 ALWAYS_TRUE: Final = "decision"
 """It says what was known and why nothing was done: it may stand beside any move, or alone."""
 
@@ -78,6 +79,28 @@ def follow(
         commit.accuse(f"{what} {was.action_id} became {now.action_id}")
     elif was != now:
         went_on(commit, was, now)
+
+
+def booked_within_an_hour(
+    commit: Commit,
+    what: str,
+    before: Iterable[Swept | Disrupted],
+    after: Iterable[Swept | Disrupted],
+    most: int,
+) -> list[str]:
+    """The machines that are newly booked, dated now.  None is forgotten within the hour, and no more are booked
+    than may be."""
+    was, now = set(before), set(after)
+    anew = {one.instance_id for one in now - was}
+    for one in was - now:
+        if one.instance_id not in anew and commit.told_s - one.at_s < HOUR_S:
+            commit.accuse(f"{one.instance_id} was {what} within the hour, and that is forgotten")
+    for one in now - was:
+        commit.dated(f"that {one.instance_id} is {what}", one.at_s)
+    within = [one for one in now if commit.told_s - one.at_s < HOUR_S]
+    if len(within) > most:
+        commit.accuse(f"{len(within)} are {what} within an hour, {most} at most")
+    return sorted(anew)
 
 
 def open_action(cluster: Cluster) -> ScaleUp | ScaleDown | None:

@@ -7,9 +7,8 @@ at least for as long as the record names it elsewhere.
 from collections import Counter
 from typing import Final
 
-from holdfast.testing.legal.commit import Commit
+from holdfast.testing.legal.commit import Commit, booked_within_an_hour
 
-HOUR_S: Final = 3_600
 BEGINNINGS: Final = ("clusterKnown", "clusterAccepted")
 
 
@@ -83,14 +82,6 @@ def _nodeless(commit: Commit) -> None:
 
 def _swept(commit: Commit) -> None:
     """A few an hour.  What is booked is what the sweep takes up in this very commit."""
-    was, now = set(commit.before.swept), set(commit.after.swept)
-    anew = {one.instance_id for one in now - was}
-    for one in was - now:
-        if one.instance_id not in anew and commit.told_s - one.at_s < HOUR_S:
-            commit.accuse(f"{one.instance_id} was swept within the hour, and that is forgotten")
-    for one in now - was:
-        commit.expect(f"{one.instance_id} is swept", one.instance_id, "terminating", "missing")
-        commit.dated(f"the sweep of {one.instance_id}", one.at_s)
-    within = [one for one in now if commit.told_s - one.at_s < HOUR_S]
-    if len(within) > commit.settings.sweep_per_hour:
-        commit.accuse(f"{len(within)} are swept within an hour, {commit.settings.sweep_per_hour} at most")
+    most = commit.settings.sweep_per_hour
+    for one in booked_within_an_hour(commit, "swept", commit.before.swept, commit.after.swept, most):
+        commit.expect(f"{one} is swept", one, "terminating", "missing")

@@ -14,6 +14,7 @@ from holdfast.cloud import NoticeKind
 from holdfast.testing.legal.commit import Commit
 
 CERTAINTY: Final = {
+    NoticeKind.REPLACE: -1,
     NoticeKind.REBALANCE: 0,
     NoticeKind.NOT_READY: 1,
     NoticeKind.INTERRUPTION: 2,
@@ -79,6 +80,8 @@ def _interrupted(commit: Commit) -> None:
 
 
 def _news(row: Interrupted) -> tuple[str, ...]:
+    if row.kind is NoticeKind.REPLACE:
+        return ("replacing",)
     return ("notReadyTooLong",) if row.kind is NoticeKind.NOT_READY else ("interrupted", "lost")
 
 
@@ -90,8 +93,17 @@ def _let_go(commit: Commit, row: Interrupted) -> None:
         commit.accuse(f"the cloud took {i}, and it is not remembered as gone")
     if commit.tells("terminating", i) and not after.is_condemned(i):
         commit.accuse(f"{i} was interrupted, and its condemnation is forgotten")
-    if commit.tells("drainSkipped", i) and row.kind is not NoticeKind.REBALANCE:
+    if commit.tells("drainSkipped", i) and row.kind.is_certain:
         commit.accuse(f"{i} is taken for certain, and is kept")
+    if row.kind is not NoticeKind.REPLACE:
+        return
+    if commit.tells("terminating", i) and not (row.replacement == READY and row.drained):
+        commit.accuse(
+            f"{i} is replaced by choice, and ended before its replacement was ready and it was empty"
+        )
+    kept = commit.tells("drainSkipped", i) or commit.tells("noticeExpired", i)
+    if kept and all(skip.instance_id != i for skip in after.skipped):
+        commit.accuse(f"{i} was to be replaced by choice, and is not left alone for a while")
 
 
 def _became(commit: Commit, old: Interrupted, row: Interrupted) -> None:
@@ -103,6 +115,10 @@ def _became(commit: Commit, old: Interrupted, row: Interrupted) -> None:
         if row.replacement != old.replacement and (old.replacement, row.replacement) != (DECLINED, ""):
             commit.accuse(f"{i} is replaced otherwise because its interruption is more certain")
         return
+    if (old.why, old.usd_max) != (row.why, row.usd_max):
+        commit.accuse(f"{i} is replaced for another reason or price than before")
+    if row.drained and row.kind is NoticeKind.REPLACE and row.replacement != READY:
+        commit.accuse(f"{i} is drained by choice before its replacement is ready")
     if row.drained != old.drained:
         commit.expect(f"{i} is drained or no longer so", i, "drained")
         if old.drained:
@@ -118,7 +134,9 @@ def _decided(commit: Commit, old: Interrupted, now: str) -> None:
         ended = was is not None and up is None and was.action_id == old.replacement
         if not ended or now not in ("", READY):
             commit.accuse(f"the replacement of {i} was {old.replacement} and is {now or 'undecided'}")
-    elif now == DECLINED and old.kind is not NoticeKind.REBALANCE:
+    elif now in (UNNEEDED, DECLINED) and old.kind is NoticeKind.REPLACE:
+        commit.accuse(f"{i} is to be replaced by choice, and gets no replacement")
+    elif now == DECLINED and old.kind.is_certain:
         commit.accuse(f"{i} is taken for certain, and its replacement is declined")
     elif now in (UNNEEDED, DECLINED):
         commit.expect(f"{i} is not replaced", i, "notReplaced")

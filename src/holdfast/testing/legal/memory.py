@@ -6,10 +6,10 @@ A memory is kept until its time is over.  No event has to tell that it has run o
 from collections import Counter
 from typing import Final
 
-from holdfast.autoscaler.record import Cluster, Cordon, LaunchStatus
-from holdfast.testing.legal.commit import Commit, open_action
+from holdfast.autoscaler.record import Cluster, Cordon, LaunchStatus, Status
+from holdfast.cloud import NoticeKind
+from holdfast.testing.legal.commit import HOUR_S, Commit, booked_within_an_hour, open_action
 
-HOUR_S: Final = 3_600
 RECLAIMED: Final = "being reclaimed"
 """Why an offering is left alone from which the cloud takes machines back."""
 
@@ -28,6 +28,8 @@ def judge(commit: Commit) -> None:
         _not_ready(commit)
     if before.underused != after.underused:
         _underused(commit)
+    if before.disrupted != after.disrupted:
+        _disrupted(commit)
     if before.unhelped != after.unhelped:
         _unhelped(commit)
     if before.missing != after.missing and not commit.restores:
@@ -57,7 +59,10 @@ def _skipped(commit: Commit) -> None:
         if skip.instance_id not in anew and commit.told_s < skip.until_s:
             commit.accuse(f"{skip.instance_id} was to be left alone until {skip.until_s}, and is not")
     for skip in now - was:
-        commit.expect(f"{skip.instance_id} is left alone for a while", skip.instance_id, "drainSkipped")
+        row = commit.before.interruption_of(skip.instance_id)
+        chosen = row is not None and row.kind is NoticeKind.REPLACE
+        ways = ("drainSkipped", "noticeExpired") if chosen else ("drainSkipped",)
+        commit.expect(f"{skip.instance_id} is left alone for a while", skip.instance_id, *ways)
         if skip.until_s < commit.at_s:
             commit.accuse(f"{skip.instance_id} is left alone until {skip.until_s}, which is over")
 
@@ -155,6 +160,19 @@ def _underused(commit: Commit) -> None:
             commit.accuse(f"{i} is underused since {old.since_s}, and now since {one.since_s}")
         if empty:
             commit.dated(f"since when {i} is empty", one.empty_since_s)
+
+
+def _disrupted(commit: Commit) -> None:
+    """A share of the workers an hour.  What is booked is what this very commit begins to disrupt."""
+    most = max(1, int(commit.settings.disruption.share_per_hour * commit.settings.max_workers))
+    up, down = commit.after.scale_up, commit.after.scale_down
+    before, after = commit.before.disrupted, commit.after.disrupted
+    for one in booked_within_an_hour(commit, "disrupted", before, after, most):
+        row = commit.after.interruption_of(one)
+        replaced = up is not None and row is not None and row.replacement == up.action_id
+        emptied = down is not None and one in down.having(Status.PLANNED)
+        if not replaced and not emptied:
+            commit.accuse(f"{one} is booked as disrupted, and nothing is done with it")
 
 
 def _unhelped(commit: Commit) -> None:

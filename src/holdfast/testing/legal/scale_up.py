@@ -34,6 +34,7 @@ WORDS: Final = attrgetter(
     "template_version",
     "bound",
     "purpose",
+    "usd_max",
 )
 """What a request says, beside its number and how many it asks for."""
 ASKING: Final = ("beginScaleUp", "extendScaleUp", "retryScaleUp")

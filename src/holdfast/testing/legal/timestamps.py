@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from holdfast.autoscaler.record import LaunchStatus, PoolFailure, ScaleUp
+from holdfast.autoscaler.record import LaunchStatus, PoolFailure, Purpose, ScaleUp
 from holdfast.kernel import FREE
 from holdfast.testing.legal.commit import Commit
 
@@ -61,7 +61,12 @@ def _cool_downs(commit: Commit) -> None:
     left = down is not None and after.scale_down is None and commit.tells("completeScaleDown", down.action_id)
     for name, was, now, begins in (
         ("lastScaleEpoch", before.last_scale_s, after.last_scale_s, scaled_up or left),
-        ("lastScaleUpEpoch", before.last_up_s, after.last_up_s, scaled_up),
+        (
+            "lastScaleUpEpoch",
+            before.last_up_s,
+            after.last_up_s,
+            scaled_up and up is not None and not up.by_choice,
+        ),
     ):
         if begins:
             commit.dated(name, now)
@@ -104,6 +109,8 @@ def _failures(commit: Commit) -> None:
         return
     for pool in {row.pool for row in ended.launches}:
         short = _came_short(ended, pool)
+        if _lacked_by_choice(ended, pool):
+            continue
         if short and now.get(pool) == was.get(pool):
             commit.accuse(
                 f"scale-up {ended.action_id} came out short in pool {pool}, which does not back off"
@@ -128,6 +135,13 @@ def _failed(
     counted = now.failures == before + 1 or (not refused and now.failures == before)
     if not counted or not s.back_off_first_s <= wait_s <= s.back_off_max_s:
         commit.accuse(f"the back-off of pool {pool} was {was} and is {now}")
+
+
+def _lacked_by_choice(up: ScaleUp, pool: str) -> bool:
+    """What was given up was of our own choice alone: no pod waits for it.  Whether the pool backs off is left
+    to what was wrong with it."""
+    given_up = [row for row in up.launches if row.pool == pool and row.status is LaunchStatus.ABANDONED]
+    return bool(given_up) and all(row.purpose is Purpose.ROTATION for row in given_up)
 
 
 def _came_short(up: ScaleUp, pool: str) -> bool:

@@ -37,9 +37,14 @@ def concluded(cluster: Cluster, seen: Snapshot, settings: Any = CONSOLIDATING) -
 
 
 def stepped(cluster: Cluster, seen: Snapshot, settings: Any = CONSOLIDATING) -> Any:
-    """What one step asks for; if it writes, by a legal move."""
-    ahead = workflow(settings).step(cluster, seen, NOW_S)
-    assert isinstance(ahead, Write | Do | Wait | Done)
-    if isinstance(ahead, Write):
+    """What is asked for next, but for writes that only tell; if it is a write, by a legal move."""
+    for _ in range(5):
+        ahead = workflow(settings).step(cluster, seen, NOW_S)
+        assert isinstance(ahead, Write | Do | Wait | Done)
+        if not isinstance(ahead, Write):
+            break
         assert not illegal(cluster, ahead.value, ahead.events, NOW_S, settings)
+        if any(event.kind not in ("decision", "conditionChanged", "seenJoined") for event in ahead.events):
+            break
+        cluster = ahead.value
     return ahead

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler import interruption
-from holdfast.autoscaler.interruption import CONSIDERED_MAX, HINT_S, NOTICE_EXPIRED_S
+from holdfast.autoscaler.interruption import CONSIDERED_MAX
+from holdfast.autoscaler.interruption.fate import HINT_S, NOTICE_EXPIRED_S
 from holdfast.autoscaler.ports import CordonNode, Drain, Drained, Effect, ForgetNotices
 from holdfast.autoscaler.record import (
     READY,

@@ -66,6 +66,7 @@ def _instance(seen: "InstanceTypeDef", worn: dict[str, str]) -> Instance:
         action_id=worn.get(tags.ACTION_TAG, ""),
         token=seen.get("ClientToken", ""),
         ended_why=seen.get("StateReason", {}).get("Message", ""),
+        template=":".join(filter(None, (worn.get(tag, "") for tag in tags.TEMPLATE_TAGS))),
         private_ip=seen.get("PrivateIpAddress", ""),
         private_dns=seen.get("PrivateDnsName", ""),
     )

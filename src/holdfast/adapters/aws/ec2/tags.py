@@ -11,6 +11,8 @@ ACTION_TAG: Final = "holdfast:action"
 """The action that launched it.  Only what carries it may ever be removed."""
 POOL_TAG: Final = "holdfast:pool"
 GROUP_TAG: Final = "holdfast:group"
+TEMPLATE_TAGS: Final = ("aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")
+"""EC2 itself puts these on what is launched from a template; no person can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,7 @@ def _fleet(fleet: FleetVerdict) -> Iterable[RenderableType]:
     yield _conditions(fleet.scales_down_only_if)
     yield Text()
     yield _head("Consolidation", fleet.consolidation)
+    yield _head("Rotation", fleet.rotation)
     yield Text()
 
 

@@ -78,12 +78,17 @@ def _body(status: Status) -> Table:
         ("load", _load(status)),
         ("pods", _pods(status)),
         ("cost", _cost(status)),
-        ("consolidation", Text(status.consolidation) if not status.consolidation.startswith("off") else None),
+        ("consolidation", _chosen(status.consolidation)),
+        ("rotation", _chosen(status.rotation)),
         ("soon", _soon(status.soon)),
         ("lock", Text(_lock(status), QUIET) if status.lock_owner else None),
         ("trouble", listed(status.troubles, 4, "bold red")),
         ("to mend", listed(status.problems, 4, "red")),
     )
+
+
+def _chosen(said: str) -> Text | None:
+    return None if said.startswith("off") else Text(said)
 
 
 def _doing(status: Status | Unseen) -> Text:

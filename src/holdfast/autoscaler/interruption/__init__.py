@@ -17,8 +17,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from holdfast.autoscaler.disruption.kept import left_for_a_while, skipping
 from holdfast.autoscaler.events import AutoscalerEvent
-from holdfast.autoscaler.fleet import by_zone, serving, size, staying, unlisted
+from holdfast.autoscaler.fleet import serving, size, staying, unlisted
+from holdfast.autoscaler.interruption.fate import fate, is_over
 from holdfast.autoscaler.ports import CordonNode, Drain, Drained, Effect, ForgetNotices
 from holdfast.autoscaler.record import (
     DECLINED,
@@ -34,17 +36,13 @@ from holdfast.autoscaler.record import (
 from holdfast.autoscaler.scale_up.launch_result import taken_back
 from holdfast.autoscaler.scale_up.offering_ranks import RECLAIMED
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
-from holdfast.cloud import LEAVING, Market, Notice, NoticeKind, Offering, State
+from holdfast.autoscaler.snapshot import Need, Snapshot
+from holdfast.cloud import Market, Notice, NoticeKind, Offering
 from holdfast.kernel import Event, Happened, Outcome, Write
 from holdfast.kernel.write import EVENTS_MAX
 
 STRANGER_S = 120
 """So long may a machine of ours be missing in the listing before its notice counts as a stranger's."""
-NOTICE_EXPIRED_S = 600
-"""A machine that lives so long after its deadline was let go after all."""
-HINT_S = 3_600
-"""A hint that nothing came of for so long is let go."""
 RECLAIMED_S = 1_800
 """How long an offering is the last choice after the cloud took a machine of it back, or hinted at it."""
 CONSIDERED_MAX = 40
@@ -122,9 +120,9 @@ def _is_news(
 ) -> bool:
     if notice.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
         return False
-    if notice.kind is NoticeKind.NOT_READY:
-        return False  # that is no word of the cloud
-    if _is_over(notice.kind, notice.at_s, notice.deadline_s or notice.at_s, now_s):
+    if notice.kind in (NoticeKind.NOT_READY, NoticeKind.REPLACE):
+        return False  # these are no words of the cloud
+    if is_over(notice.kind, notice.at_s, notice.deadline_s or notice.at_s, now_s):
         return False  # it would be let go at once, and folded in again, for ever
     if cluster.is_gone(notice.instance_id) or now_s - notice.at_s > settings.remember_s:
         # Older than what we remember: it may be one that we removed ourselves.
@@ -134,20 +132,17 @@ def _is_news(
     return affected is None or _certainty(notice.kind) > _certainty(affected.kind)
 
 
-def _is_over(kind: NoticeKind, at_s: float, deadline_s: float, now_s: float) -> bool:
-    """Whether a machine that still lives was let go."""
-    if kind is NoticeKind.REBALANCE:
-        return now_s - at_s > HINT_S
-    if kind is NoticeKind.NOT_READY:
-        return False
-    return now_s - deadline_s > NOTICE_EXPIRED_S
-
-
 def _certainty(kind: NoticeKind) -> int:
     return CERTAINTY.index(kind)
 
 
-CERTAINTY = (NoticeKind.REBALANCE, NoticeKind.NOT_READY, NoticeKind.INTERRUPTION, NoticeKind.GONE)
+CERTAINTY = (
+    NoticeKind.REPLACE,
+    NoticeKind.REBALANCE,
+    NoticeKind.NOT_READY,
+    NoticeKind.INTERRUPTION,
+    NoticeKind.GONE,
+)
 
 
 def unanswered(cluster: Cluster, settings: Settings) -> tuple[Interrupted, ...]:
@@ -156,6 +151,7 @@ def unanswered(cluster: Cluster, settings: Settings) -> tuple[Interrupted, ...]:
         affected
         for affected in cluster.interrupted
         if not affected.replacement
+        and affected.kind is not NoticeKind.REPLACE  # that is our own choice, and waits for its turn
         and (affected.kind is not NoticeKind.REBALANCE or settings.rebalance_replaces)
     )
 
@@ -195,8 +191,7 @@ def room_for_hints(cluster: Cluster, snapshot: Snapshot, settings: Settings) -> 
 def _left(cluster: Cluster, snapshot: Snapshot) -> int:
     """Workers that there are or may be, without all that have a notice or a hint."""
     hinted = sum(
-        affected.kind is NoticeKind.REBALANCE and affected.replacement != DECLINED
-        for affected in cluster.interrupted
+        not affected.kind.is_certain and affected.replacement != DECLINED for affected in cluster.interrupted
     )
     return size(cluster, snapshot) - hinted
 
@@ -282,8 +277,10 @@ def effects(cluster: Cluster, snapshot: Snapshot, now_s: float) -> tuple[Effect,
             continue
         if affected.kind is NoticeKind.INTERRUPTION:
             due.append(Drain(affected.instance_id, affected.action_id, affected.deadline_s))
-        elif affected.kind is NoticeKind.REBALANCE and affected.replacement in (READY, UNNEEDED):
+        elif not affected.kind.is_certain and affected.replacement in (READY, UNNEEDED):
             due.append(Drain(affected.instance_id, affected.action_id))
+        elif affected.kind is NoticeKind.REPLACE:
+            continue  # it serves until its replacement does
         elif affected.replacement and affected.action_id not in worker.cordons:
             due.append(CordonNode(affected.instance_id, affected.action_id))
     return tuple(due)
@@ -297,8 +294,10 @@ def settle(cluster: Cluster, effect: Drain, outcome: Outcome, now_s: float) -> W
     if not isinstance(outcome, Happened) or not isinstance(outcome.answer, Drained):
         return None
     if outcome.answer.blocked_by:
-        if affected.kind is not NoticeKind.REBALANCE:
+        if affected.kind.is_certain:
             return None
+        if affected.kind is NoticeKind.REPLACE:
+            return left_for_a_while(cluster, affected, outcome.answer.blocked_by, now_s)
         kept = tuple(one for one in cluster.interrupted if one.instance_id != affected.instance_id)
         event = Event(
             AutoscalerEvent.DRAIN_SKIPPED, now_s, about=affected.instance_id, reason=outcome.answer.blocked_by
@@ -321,13 +320,14 @@ def end(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) 
     workers = {worker.instance_id: worker for worker in snapshot.workers}
     interrupted, gone, condemned = list(cluster.interrupted), list(cluster.gone), list(cluster.condemned)
     events: list[Event] = []
+    expired: list[Interrupted] = []
     going = {affected.instance_id for affected in cluster.interrupted}
     left = [worker for worker in serving(cluster, snapshot) if worker.instance_id not in going]
     for affected in cluster.interrupted:
         worker = workers.get(affected.instance_id)
         if worker is None and affected.instance_id in snapshot.reporting:
             continue  # its kubelet reports: it is not gone
-        what = _fate(affected, worker, left, settings, now_s, troubled=bool(snapshot.troubles))
+        what = fate(affected, worker, left, settings, now_s, troubled=bool(snapshot.troubles))
         if not what or len(events) == EVENTS_MAX:
             continue
         interrupted.remove(affected)
@@ -336,59 +336,15 @@ def end(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) 
         elif what is AutoscalerEvent.TERMINATING and not cluster.is_condemned(affected.instance_id):
             why = "not ready for too long" if affected.kind is NoticeKind.NOT_READY else "replaced"
             condemned.append(Condemned(affected.instance_id, affected.action_id, why, int(now_s)))
+        elif what is AutoscalerEvent.NOTICE_EXPIRED:
+            expired.append(affected)
         events.append(Event(what, now_s, about=affected.instance_id, reason=affected.kind.value))
     if not events:
         return None
     ended = replace(cluster, interrupted=tuple(interrupted), gone=tuple(gone), condemned=tuple(condemned))
+    if any(row.kind is NoticeKind.REPLACE for row in expired):
+        ended = replace(ended, skipped=skipping(cluster, expired, "it was not replaced in time", now_s))
     return Write(ended, tuple(events))
-
-
-def _fate(
-    affected: Interrupted,
-    worker: Worker | None,
-    left: Sequence[Worker],
-    settings: Settings,
-    now_s: float,
-    *,
-    troubled: bool,
-) -> AutoscalerEvent | None:
-    undecided = not affected.replacement
-    if affected.kind is NoticeKind.REBALANCE and not settings.rebalance_replaces:
-        return AutoscalerEvent.NOTICE_EXPIRED
-    if worker is None:
-        absent = now_s - affected.deadline_s > settings.absent_s
-        return AutoscalerEvent.RECLAIMED if absent and not undecided else None
-    if worker.instance.state in LEAVING:
-        return None if undecided else AutoscalerEvent.RECLAIMED
-    if worker.instance.state is State.STOPPED and worker.ours and not undecided:
-        return AutoscalerEvent.TERMINATING
-    if affected.kind is NoticeKind.NOT_READY:
-        return _fate_of_not_ready(affected, worker, troubled=troubled)
-    drained = affected.kind is NoticeKind.REBALANCE and affected.drained
-    if drained and worker.ours and _is_dispensable(worker, left, settings):
-        return AutoscalerEvent.TERMINATING
-    is_over = _is_over(affected.kind, affected.at_s, affected.deadline_s, now_s)
-    return AutoscalerEvent.NOTICE_EXPIRED if is_over else None
-
-
-def _fate_of_not_ready(affected: Interrupted, worker: Worker, *, troubled: bool) -> AutoscalerEvent | None:
-    """It is ended once it is replaced, and kept if it comes back; with many at once it is only replaced."""
-    if worker.ready:
-        return AutoscalerEvent.NOTICE_EXPIRED
-    replaced = affected.replacement in (READY, UNNEEDED)
-    return AutoscalerEvent.TERMINATING if replaced and worker.ours and not troubled else None
-
-
-def _is_dispensable(worker: Worker, left: Sequence[Worker], settings: Settings) -> bool:
-    """The floors hold without it, its pool's too, and its zone does not stand empty beside others."""
-    of_pool = sum(other.instance.pool == worker.instance.pool for other in left)
-    pool = settings.pool(worker.instance.pool)
-    zones = by_zone(left)
-    return (
-        len(left) >= settings.min_workers
-        and of_pool >= (pool.min_workers if pool else 0)
-        and (worker.instance.zone in zones or not zones or not settings.keep_last_of_zone)
-    )
 
 
 def still_to_do(cluster: Cluster, snapshot: Snapshot) -> bool:
