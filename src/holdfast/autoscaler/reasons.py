@@ -16,6 +16,7 @@ class Reason(StrEnum):
     # Why workers are removed.
     WORKERS_IDLE = "WorkersIdle"
     NODE_EMPTY = "NodeEmpty"
+    NODE_UNDERUSED = "NodeUnderused"
     # Why no worker is added, though one is wanted.
     PENDING_TOO_SHORT = "PendingTooShort"
     CAPACITY_ON_ITS_WAY = "CapacityOnItsWay"

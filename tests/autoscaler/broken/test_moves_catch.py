@@ -142,7 +142,9 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "S-A8: a node that was kept is not left alone": (
         {
             "scale_down": {
-                "down=action, skipped=_skipping(cluster, kept, why, settings, now_s))": "down=action)"
+                "    return Write(replace(cluster, scale_down=action, skipped=skipped), events)\n": (
+                    "    return Write(replace(cluster, scale_down=action), events)\n"
+                )
             }
         },
         SCALES_DOWN,

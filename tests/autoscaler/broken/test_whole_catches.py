@@ -135,9 +135,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
     "H7: an interrupted machine counts as one that stays": (
         {
             "fleet": {
-                "            for affected in cluster.interrupted\n            if": (
-                    "            for affected in ()\n            if"
-                ),
+                "for affected in cluster.interrupted if affected.kind": "for affected in () if affected.kind",
                 "if w.instance_id not in hinted)": "if w.instance_id)",
             },
         },

@@ -1,15 +1,17 @@
-"""Which node leaves though the fleet as a whole is not idle: one that stands empty for long enough.
+"""Which node leaves though the fleet as a whole is not idle: one that stands empty or underused for long.
 
 Rule 1: the rules of scaling down hold: budgets, zones, floors, cool-down, brake, troubles.
 Rule 2: one at a time.
 Rule 3: no node leaves of a pool that pods wait for.
-Rule 4: no node leaves if the others would be so busy without it that a new one would be asked for.
+Rule 4: pods are moved only within a window and the share an hour, and only if all of them fit elsewhere.
+Rule 5: no node leaves if the others would be so busy without it that a new one would be asked for.
 """
 
 from dataclasses import dataclass
 
+from holdfast.autoscaler.disruption import share
 from holdfast.autoscaler.disruption.windows import is_open
-from holdfast.autoscaler.fleet import serving
+from holdfast.autoscaler.fleet import reliable, serving
 from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster
@@ -17,6 +19,9 @@ from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.cloud import NoticeKind
 from holdfast.cloud.text import lasting
+
+CONSIDERED_MAX = 20
+"""So many underused nodes are considered at a time: each asks where all its pods would go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +37,44 @@ def removable(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: f
     """Text: why none is."""
     if not settings.disruption.consolidation:
         return "consolidation is off"
+    rules = settings.disruption
     found = _empty(cluster, snapshot, settings, now_s)
-    if not found:
-        return f"no node is empty for {lasting(settings.disruption.empty_down_s)}"
+    idle = [] if found else _underused(cluster, snapshot, settings, now_s)
+    if not found and not idle:
+        return f"no node is empty for {lasting(rules.empty_down_s)}, or underused for long"
     if bar := bars(cluster, snapshot, settings, now_s):
         return bar
-    why = f"empty for {lasting(settings.disruption.empty_down_s)}"
-    return Removable(frozenset(worker.instance_id for worker in found), Reason.NODE_EMPTY, why)
+    if found:
+        why = f"empty for {lasting(rules.empty_down_s)}"
+        return Removable(frozenset(worker.instance_id for worker in found), Reason.NODE_EMPTY, why)
+    if bar := bars_to_moving(cluster, snapshot, settings, now_s):
+        return bar
+    for worker in idle:
+        if not snapshot.must_stay(worker.instance_id):
+            why = f"less than {rules.underused_below:.0%} of it is asked for, and its pods fit elsewhere"
+            return Removable(frozenset({worker.instance_id}), Reason.NODE_UNDERUSED, why)
+    return f"no node that is underused may leave: {snapshot.must_stay(idle[0].instance_id)}"
+
+
+def bars_to_moving(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> str:
+    """Why no pod may be moved by choice now."""
+    if not disruption_allowed(settings, now_s):
+        return "no window for disruption is open"
+    if snapshot.pending:
+        return "pods wait for room"
+    if not share.left(cluster, snapshot, settings, now_s):
+        return "as many as may be were disrupted within the hour"
+    return ""
+
+
+def _underused(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Worker]:
+    """The least used first."""
+    long_ago_s = now_s - settings.disruption.underused_down_s
+    since = {one.instance_id for one in cluster.underused if one.since_s <= long_ago_s}
+    kept = {skip.instance_id for skip in cluster.skipped if now_s < skip.until_s}
+    found = [w for w in reliable(cluster, snapshot) if w.instance_id in since - kept]
+    below = [w for w in found if snapshot.used(w.instance_id) < settings.disruption.underused_below]
+    return sorted(below, key=lambda w: (snapshot.used(w.instance_id), w.instance_id))[:CONSIDERED_MAX]
 
 
 def bars(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> str:

@@ -9,11 +9,13 @@ Rule 4: what cannot be replaced now is left alone for a while: see `kept`.  So n
 Rule 5: an operator's word needs no window and no cool-down.  The other rules hold for it too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from holdfast.autoscaler.disruption import share
 from holdfast.autoscaler.disruption.consolidation import cooling_down, disruption_allowed
+from holdfast.autoscaler.disruption.dear import is_cheaper, savings
 from holdfast.autoscaler.disruption.kept import left_for_a_while
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import reliable
@@ -30,6 +32,7 @@ from holdfast.cloud import NoticeKind
 from holdfast.cloud.text import lasting
 from holdfast.kernel import Do, Event, Invalid, Write
 
+NOTHING: Mapping[str, float] = MappingProxyType({})
 CHOSEN_S = 3_600
 """One that was chosen and has not left by then is let go."""
 ASKED_S = 7_200
@@ -47,13 +50,25 @@ def fold(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
     for worker, why in due(cluster, snapshot, settings, now_s):
         if not keeps(cluster, snapshot, worker, now_s):
             return chosen(cluster, worker.instance_id, why, now_s, CHOSEN_S)
+    for saving in savings(cluster, snapshot, settings, now_s):
+        if not keeps(cluster, snapshot, saving.worker, now_s) and is_cheaper(saving, snapshot):
+            i, saves = saving.worker.instance_id, {"savesUsdPerHour": round(saving.usd - saving.cheapest, 4)}
+            return chosen(cluster, i, saving.why, now_s, CHOSEN_S, saving.usd_max, saves)
     return None
 
 
-def chosen(cluster: Cluster, instance_id: str, why: str, now_s: float, within_s: int) -> Write[Cluster]:
+def chosen(
+    cluster: Cluster,
+    instance_id: str,
+    why: str,
+    now_s: float,
+    within_s: int,
+    usd_max: float = 0.0,
+    numbers: Mapping[str, float] = NOTHING,
+) -> Write[Cluster]:
     at_s = int(now_s)
-    row = Interrupted(instance_id, NoticeKind.REPLACE, at_s, at_s + within_s, why=why)
-    event = Event(AutoscalerEvent.REPLACING, now_s, about=instance_id, reason=why)
+    row = Interrupted(instance_id, NoticeKind.REPLACE, at_s, at_s + within_s, why=why, usd_max=usd_max)
+    event = Event(AutoscalerEvent.REPLACING, now_s, about=instance_id, reason=why, numbers=numbers)
     return Write(replace(cluster, interrupted=(*cluster.interrupted, row)), (event,))
 
 
@@ -140,7 +155,8 @@ def launch(
     if room_for_hints(cluster, snapshot, settings) <= 0:
         return left_for_a_while(cluster, row, "the fleet has more than its maximum size", now_s)
     why = f"replaces {row.instance_id}: {row.why}"
-    need = Need(worker.instance.pool, 1, why, worker.instance.zone, Purpose.ROTATION, usd_max=row.usd_max)
+    machine, types = worker.instance, snapshot.types_for(row.instance_id)
+    need = Need(machine.pool, 1, why, machine.zone, Purpose.ROTATION, types=types, usd_max=row.usd_max)
     begun = scale_up.begin(cluster, snapshot, (need,), why, settings, now_s)
     if isinstance(begun, Do):
         return begun.effects

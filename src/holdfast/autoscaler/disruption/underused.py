@@ -40,8 +40,10 @@ def _seen(cluster: Cluster, snapshot: Snapshot, settings: Settings) -> dict[str,
     """Those that are underused now, and whether they are empty."""
     if not settings.disruption.consolidation:
         return {}
-    return {
-        worker.instance_id: True
-        for worker in reliable(cluster, snapshot)
-        if worker.ours and snapshot.is_empty(worker.instance_id)
-    }
+    below, seen = settings.disruption.underused_below, dict[str, bool]()
+    for worker in reliable(cluster, snapshot):
+        i = worker.instance_id
+        empty = worker.ours and snapshot.is_empty(i)
+        if empty or (worker.ours and below and snapshot.used(i) < below):
+            seen[i] = empty
+    return seen

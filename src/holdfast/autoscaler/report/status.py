@@ -252,7 +252,10 @@ def open_action(cluster: Cluster, now_s: float) -> Action | None:
     return None
 
 
-REASONS: Mapping[str, str] = {Reason.NODE_EMPTY: "consolidation: the node is empty"}
+REASONS: Mapping[str, str] = {
+    Reason.NODE_EMPTY: "consolidation: the node is empty",
+    Reason.NODE_UNDERUSED: "consolidation: what runs there fits elsewhere",
+}
 
 
 def _scale_up(up: ScaleUp) -> str:

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from holdfast.autoscaler.disruption import share
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import by_zone, reliable
 from holdfast.autoscaler.ports import Drain, Drained, Effect, Terminate, Uncordon
@@ -74,6 +75,8 @@ def begin(
             **_saving(snapshot, there, action),
         },
     )
+    if code is Reason.NODE_UNDERUSED:
+        cluster = share.booked(cluster, chosen[0], now_s)
     return Write(replace(cluster, scale_down=action), (begun,))
 
 

@@ -13,7 +13,7 @@ from holdfast.autoscaler.scheduling import fleet_blockers
 from holdfast.autoscaler.scheduling.budgets import Budgets
 from holdfast.autoscaler.scheduling.fit import Room, named
 from holdfast.autoscaler.scheduling.machines.spare import Spares, missing, spares_of
-from holdfast.autoscaler.scheduling.new_nodes import Candidate
+from holdfast.autoscaler.scheduling.new_nodes import TYPES_NAMED_MAX, Candidate
 from holdfast.autoscaler.scheduling.pack import Packed, pack, unplaceable
 from holdfast.autoscaler.scheduling.pod_groups import owner_of
 from holdfast.autoscaler.scheduling.preemption import foreseen
@@ -32,7 +32,7 @@ from holdfast.cloud.kubernetes import (
     cordon_owners,
     kept_by_annotation,
 )
-from holdfast.cloud.requests import Amount
+from holdfast.cloud.requests import Amount, amount_of, requests_of
 from holdfast.cloud.volumes import VolumeLists
 
 NAMED_MAX = 10
@@ -108,6 +108,7 @@ class Simulation:
                     self._nominated[pod.status.nominated_node_name].append(pod)
         self._packed: dict[int, Packed] = {}
         self._stay: dict[str, str] = {}
+        self._replaceable: dict[str, tuple[tuple[str, ...], str]] = {}
         self._unplaceable: dict[tuple[frozenset[str], frozenset[str]], str] = {}
 
     def pods_on(self, node_name: str) -> Sequence[Pod]:
@@ -290,15 +291,38 @@ class Simulation:
         worker, node = self._worker_of.get(instance_id), self._nodes.get(instance_id)
         if worker is None or node is None:
             return ""
-        machine, pods = worker.instance, to_evict(self.pods_on(node.metadata.name))
+        return "" if self.types_for(instance_id) else self._replaceable[instance_id][1]
+
+    def types_for(self, instance_id: str) -> tuple[str, ...]:
+        """The types of its pool of which a new node in its zone would let its pods move, cheapest first."""
+        if instance_id not in self._replaceable:
+            self._replaceable[instance_id] = self._types_for(instance_id)
+        return self._replaceable[instance_id][0]
+
+    def _types_for(self, instance_id: str) -> tuple[tuple[str, ...], str]:
+        machine, node = self._worker_of[instance_id].instance, self._nodes[instance_id]
         pool = next((each for each in self.candidates if each.pool == machine.pool), None)
-        new = next((room for room in pool.rooms if room.zone == machine.zone), None) if pool else None
-        if pool is None or new is None:
-            return pool.problem if pool and pool.problem else f"no new node can come in zone {machine.zone}"
-        rooms = [*(room for room in self.rooms.values() if room.instance_id != instance_id), new]
-        with self.topology.trial():
-            self.topology.add_node(new)
-            return unplaceable(pods, rooms, self.topology) if pods else ""
+        new = [room for room in pool.rooms if room.zone == machine.zone] if pool else []
+        why = pool.problem if pool and pool.problem else f"no new node can come in zone {machine.zone}"
+        rooms = [room for room in self.rooms.values() if room.instance_id != instance_id]
+        pods, types = to_evict(self.pods_on(node.metadata.name)), list[str]()
+        for room in sorted(new, key=lambda room: room.usd)[:TYPES_NAMED_MAX]:
+            with self.topology.trial():
+                self.topology.add_node(room)
+                misfit = unplaceable(pods, [*rooms, room], self.topology) if pods else ""
+            types += [] if misfit else [room.instance_type]
+            why = misfit or why
+        return tuple(types), why
+
+    def used(self, instance_id: str) -> float:
+        """The part of what its node offers that pods ask for which would have to move."""
+        node = self._nodes.get(instance_id)
+        if node is None:
+            return 1.0
+        there, asked = amount_of(node.status.allocatable), Amount()
+        for pod in remaining(self.pods_on(node.metadata.name)):
+            asked = asked + requests_of(pod)
+        return max(asked.cpu_m / max(1, there.cpu_m), asked.memory / max(1, there.memory))
 
     def standing(self, instance_id: str) -> tuple[Blocker, ...]:
         """What of the machine itself keeps it."""

@@ -87,6 +87,14 @@ class Disruption:
     average load is.  Off: the fleet scales down by its average alone."""
     empty_down_s: int = 300
     """With consolidation: a node without pods leaves after so long.  Pods of DaemonSets do not count."""
+    underused_below: float = 0.5
+    """With consolidation: a node of which pods ask for less than this part, of CPU and of memory, is emptied
+    if they fit elsewhere.  0: none is."""
+    underused_down_s: int = 900
+    """It must have been underused for so long."""
+    saving_min: float = 0.15
+    """With consolidation: a node is replaced if a new one that holds its pods costs this part less an hour.
+    0: none is."""
     share_per_hour: float = 0.1
     """At most this part of the workers in service is disrupted by choice within an hour, and one if that is
     less.  Nodes without pods do not count."""

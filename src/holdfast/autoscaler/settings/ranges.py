@@ -103,6 +103,9 @@ SHAPES: Mapping[str, Shape] = {
 
 DISRUPTION_RANGES: Mapping[str, Range] = {
     "empty_down_s": SECONDS,
+    "underused_below": SHARE,
+    "underused_down_s": SECONDS,
+    "saving_min": SHARE,
     "share_per_hour": PART,
     "max_age_s": SECONDS,
 }

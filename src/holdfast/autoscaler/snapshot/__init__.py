@@ -134,6 +134,10 @@ class Snapshot:
     fits_on_new: Callable[[str], str] = lambda instance_id: ""
     """Which pod of this worker would find no place though a new one of its pool and zone came; empty if all
     would."""
+    types_for: Callable[[str], tuple[str, ...]] = lambda instance_id: ()
+    """The types of which a new one would do for that.  None, where all would: any."""
+    used: Callable[[str], float] = lambda instance_id: 1.0
+    """The part of what this worker offers that its pods ask for."""
     fits_without: Callable[[frozenset[str], frozenset[str]], str] = _all_fit
     """Which pod of the leaving instances would find no place, and why; empty if all would.
     Neither those nor the closed ones offer any room."""

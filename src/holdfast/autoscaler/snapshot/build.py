@@ -114,6 +114,8 @@ def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> S
         is_empty=simulation.is_empty,
         stays_put=simulation.stays_put,
         fits_on_new=simulation.fits_on_new,
+        types_for=simulation.types_for,
+        used=simulation.used,
         load=listings.load,
         loads=listings.loads,
         notices=tuple(listings.notices),

@@ -88,8 +88,8 @@ def booked_within_an_hour(
     after: Iterable[Swept | Disrupted],
     most: int,
 ) -> list[str]:
-    """The machines that are newly booked, dated now.  None is forgotten within the hour, and no more are booked
-    than may be."""
+    """The machines that are newly booked, dated now.  None is forgotten within the hour, and no more are
+    booked than may be."""
     was, now = set(before), set(after)
     anew = {one.instance_id for one in now - was}
     for one in was - now:

@@ -331,4 +331,5 @@ def test_everything_is_plain_json() -> None:
         "scales_down_only_if",
         "troubles",
         "consolidation",
+        "rotation",
     } == set(said["fleet"])

@@ -127,6 +127,7 @@ def test_reasons_to_scale_up_and_what_is_against_it() -> None:
         "launches of this hour": False,
         "repairs of this hour": True,
         "launches for hints of this hour": True,
+        "launches for replacements by choice of this hour": True,
         "pools in order": True,
         "somewhere to scale up": True,
     }

@@ -1,0 +1,88 @@
+"""A fleet over days and nights: load that follows the clock, scarce hours, prices that move.
+
+A ledger says what it costs, and how long pods wait.
+What happens is drawn from a source of its own, so that two fleets with other settings live through the same
+days.
+"""
+
+from dataclasses import dataclass
+from math import pi, sin
+from random import Random
+from typing import Any
+
+from holdfast.autoscaler.settings import Settings
+from holdfast.cloud import Market, Offering
+from holdfast.sim.scenarios.scaling import TYPES, Scaling
+from holdfast.sim.world import World
+
+DAY_S, HOUR_S = 86_400, 3_600
+STEP_S, SAMPLE_S = 900, 60
+
+
+@dataclass
+class Ledger:
+    usd: float = 0.0
+    waited_s: float = 0.0
+    """Of all pods together."""
+    longest_s: float = 0.0
+
+
+class Thrift(Scaling):
+    name = "days and nights of a fleet"
+
+    def __init__(
+        self, world: World, store: Any, *, settings: Settings, days: int, tick_s: float = 60.0
+    ) -> None:
+        super().__init__(world, store, settings=settings, tick_s=tick_s)
+        self.ledger, self._days = Ledger(), days
+        self._fate = Random(f"what befalls {world.seed}")
+        self.cloud.manners.lag_s = 3.0
+        self.cloud.manners.never_joins = self.cloud.manners.dies_booting = 0.0
+        self.cloud.wares.random = Random(f"prices of {world.seed}")
+
+    def begin(self) -> None:
+        self._first_machines()
+        self.demand.begin()
+        self.metrics.begin()
+        self.world.every(self.tick_s, self.invoke)
+        self.world.every(600, self.judge.patrol)
+        for n in range(self._days * DAY_S // STEP_S):
+            self.world.after(n * STEP_S, self._step, n * STEP_S)
+        for n in range(self._days * DAY_S // SAMPLE_S):
+            self.world.after(n * SAMPLE_S, self._sample)
+
+    def _step(self, at_s: int) -> None:
+        """Little is asked for at night; deployments come and go; three hours a day some spot is scarce."""
+        fate, wave = self._fate, 0.5 - 0.5 * sin(2 * pi * (at_s / DAY_S) + pi / 2)
+        for workload, share in ((self.demand.web, 0.5), (self.demand.batch, 0.25)):
+            level = share * self.demand.most * (0.25 + 0.75 * wave) * fate.uniform(0.85, 1.15)
+            workload.busy = fate.uniform(0.3, 0.6)
+            self.cluster.scale(workload, max(1, round(level)))
+        if at_s % HOUR_S == 0:
+            self.cloud.wares.drift(self.cloud.zones)
+            self._scarcity(at_s)
+
+    def _scarcity(self, at_s: int) -> None:
+        self.cloud.wares.left.clear()
+        if at_s % DAY_S // HOUR_S in (8, 9, 10):
+            for zone in self.cloud.zones:
+                for kind in TYPES:
+                    if self._fate.random() < 0.8:
+                        self.cloud.wares.left[Offering(zone, Market.SPOT, kind)] = 0
+
+    def _sample(self) -> None:
+        now_s, ledger = self.world.now, self.ledger
+        ledger.usd += self.cloud.usd_per_hour() * SAMPLE_S / HOUR_S
+        ledger.waited_s += SAMPLE_S * len(self.cluster.waiting)
+        waited = (now_s - pod.created_s for pod in self.cluster.waiting.values())
+        ledger.longest_s = max([ledger.longest_s, *waited])
+
+
+def lived(world: World, store: Any, settings: Settings, days: int, tick_s: float = 60.0) -> Thrift:
+    """A fleet that has lived so many days, or until an accident."""
+    fleet = Thrift(world, store, settings=settings, days=days, tick_s=tick_s)
+    fleet.begin()
+    until_s = world.now + days * DAY_S
+    while world.now < until_s and not fleet.accidents:
+        world.run(min(until_s, world.now + STEP_S))
+    return fleet

@@ -1,0 +1,48 @@
+"""Days and nights with consolidation on and off: what it saves, and that no pod waits longer for it."""
+
+from dataclasses import asdict, replace
+from functools import cache
+
+import pytest
+
+from holdfast.autoscaler import codec
+from holdfast.autoscaler.settings import Disruption
+from holdfast.sim.memory import MemoryItems
+from holdfast.sim.scenarios.scaling import SETTINGS
+from holdfast.sim.scenarios.thrift import Thrift, lived
+from holdfast.sim.world import World
+from tests.deep import DEEP
+from tests.proof import prove
+
+OFF = replace(SETTINGS, usd_per_hour_max=0.0)
+ON = replace(OFF, disruption=Disruption(consolidation=True, share_per_hour=0.2))
+QUICK, MONTH = (2, 300.0), pytest.param(30, 60.0, marks=DEEP, id="a month")
+"""Days, and seconds between two ticks."""
+CHEAPER = {2: 0.97, 30: 0.95}
+"""What it may cost with consolidation at most, beside what it costs without, by days."""
+WAITS_LONGER_MAX = 1.1
+
+
+@cache
+def fleet(days: int, tick_s: float, consolidates: bool) -> Thrift:
+    world = World(1)
+    return lived(world, MemoryItems(codec.CODEC), ON if consolidates else OFF, days, tick_s)
+
+
+@pytest.mark.parametrize(("days", "tick_s"), [pytest.param(*QUICK, id="days"), MONTH])
+def test_consolidation_saves_money_and_no_pod_waits_longer(days: int, tick_s: float) -> None:
+    off, on = fleet(days, tick_s, False), fleet(days, tick_s, True)
+
+    assert [*off.accidents, *on.accidents] == []
+    assert on.ledger.usd < CHEAPER[days] * off.ledger.usd, (on.ledger, off.ledger)
+    assert on.ledger.longest_s <= WAITS_LONGER_MAX * off.ledger.longest_s, (on.ledger, off.ledger)
+    told = {logged.event.kind for logged in on.events(0)}
+    assert {"nodeEmpty", "nodeUnderused", "replacing", "completeScaleDown"} <= told
+    assert not {"nodeEmpty", "nodeUnderused", "replacing"} & {logged.event.kind for logged in off.events(0)}
+    prove("fleet", "thrift", days=days, on=asdict(on.ledger), off=asdict(off.ledger))
+
+
+def test_the_same_days_give_the_same_ledger() -> None:
+    one, other = (lived(World(7), MemoryItems(codec.CODEC), ON, 1, 600.0) for _ in range(2))
+    assert one.ledger == other.ledger
+    assert [logged.event for logged in one.events(0)] == [logged.event for logged in other.events(0)]
