@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.autoscaler import codec
+from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.sim.faults import Faults
 from holdfast.sim.limits import ItemLimits
 from holdfast.sim.living import HEALING_H
 from holdfast.sim.memory import MemoryItems
-from holdfast.sim.scenarios.scaling import Scaling
+from holdfast.sim.scenarios.scaling import SETTINGS, Scaling
 from holdfast.sim.world import START_S, World
 
 
@@ -20,15 +21,15 @@ class Fleet:
     complaints: tuple[str, ...]
 
 
-def a_fleet(seed: int, shell: Any = Autoscaler) -> Scaling:
+def a_fleet(seed: int, shell: Any = Autoscaler, settings: Settings = SETTINGS) -> Scaling:
     world = World(seed, Faults.swarm(seed))
     items = MemoryItems(codec.CODEC, limits=ItemLimits(world.now_s))
-    return Scaling(world, items, autoscaler=shell)
+    return Scaling(world, items, autoscaler=shell, settings=settings)
 
 
-def busy_days(seed: int, hours: float, shell: Any = Autoscaler) -> Fleet:
+def busy_days(seed: int, hours: float, shell: Any = Autoscaler, settings: Settings = SETTINGS) -> Fleet:
     """Live through faults and healing; an accident ends the day, because what follows may come of it."""
-    scaling = a_fleet(seed, shell)
+    scaling = a_fleet(seed, shell, settings)
     world = scaling.world
     scaling.begin()
     _run(scaling, START_S + hours * 3600)

@@ -13,6 +13,7 @@ from holdfast.sim.scenarios.thrift import Thrift, lived
 from holdfast.sim.world import World
 from tests.deep import DEEP
 from tests.proof import prove
+from tests.sim.fleets import busy_days
 
 OFF = replace(SETTINGS, usd_per_hour_max=0.0)
 ON = replace(OFF, disruption=Disruption(consolidation=True, share_per_hour=0.2))
@@ -46,3 +47,25 @@ def test_the_same_days_give_the_same_ledger() -> None:
     one, other = (lived(World(7), MemoryItems(codec.CODEC), ON, 1, 600.0) for _ in range(2))
     assert one.ledger == other.ledger
     assert [logged.event for logged in one.events(0)] == [logged.event for logged in other.events(0)]
+
+
+RESTLESS = replace(
+    SETTINGS,
+    disruption=Disruption(
+        consolidation=True, share_per_hour=0.5, max_age_s=10_800, empty_down_s=120, underused_down_s=300
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "hours"), [((0,), 6), *(pytest.param((seed,), 24, marks=DEEP) for seed in range(1, 8))]
+)
+def test_whatever_fails_nothing_breaks_while_workers_leave_by_choice(
+    seeds: tuple[int, ...], hours: int
+) -> None:
+    for seed in seeds:
+        lived_through = busy_days(seed, hours, settings=RESTLESS)
+        assert not lived_through.complaints, "\n".join(lived_through.complaints)
+        told = [logged.event.kind for logged in lived_through.scaling.events(0)]
+        assert told.count("replacing") >= hours / 2, f"seed {seed}: almost nothing was replaced"
+        prove("fleet", "scaling", hours=hours, told={kind: told.count(kind) for kind in set(told)})

@@ -109,11 +109,7 @@ class Scaling:
         return self.store.read(SUBJECT).value
 
     def begin(self) -> None:
-        self._first_machines()
-        self.demand.begin()
-        self.metrics.begin()
-        self.world.every(self.tick_s, self.invoke)
-        self.world.every(600, self.judge.patrol)
+        self.start()
         self.world.every(900, partial(self.cloud.wares.drift, self.cloud.zones))
         for seconds, happening in (
             (600, self.demand.change),
@@ -126,6 +122,14 @@ class Scaling:
             (7_200, self._no_metrics),
         ):
             self.world.every(seconds * self.pace, self._unless_calm(happening))
+
+    def start(self) -> None:
+        """Machines, load and ticks; what befalls them is still to come."""
+        self._first_machines()
+        self.demand.begin()
+        self.metrics.begin()
+        self.world.every(self.tick_s, self.invoke)
+        self.world.every(600, self.judge.patrol)
 
     def calm(self) -> None:
         self._calm = True

@@ -335,7 +335,11 @@ class Judge(Observer):
             yield f"L-A1: {action.action_id} is still open"
         if record.condemned:
             yield f"L-A1: still condemned: {[row.instance_id for row in record.condemned]}"
+        # One that is replaced by choice may be on its way out at any time.
+        going = {row.action_id for row in record.interrupted if row.kind is NoticeKind.REPLACE}
         for node in self.cluster.by_name.values():
+            if cordon_owners(node.value()) & going:
+                continue
             if cordon_owners(node.value()) or (node.cordoned and node.name not in self.by_hand):
                 yield f"L-A2: {node.name} is left cordoned for {sorted(cordon_owners(node.value()))}"
         if record.strays:
@@ -371,7 +375,7 @@ def _open(cluster: Cluster) -> ScaleUp | ScaleDown | None:
 
 def _certain(cluster: Cluster) -> list[Interrupted]:
     """Interrupted for sure; no machine leaves for a mere hint."""
-    return [row for row in cluster.interrupted if row.kind is not NoticeKind.REBALANCE]
+    return [row for row in cluster.interrupted if row.kind.is_certain]
 
 
 def _matters(pod: SimPod) -> bool:

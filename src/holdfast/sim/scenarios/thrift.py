@@ -41,11 +41,7 @@ class Thrift(Scaling):
         self.cloud.wares.random = Random(f"prices of {world.seed}")
 
     def begin(self) -> None:
-        self._first_machines()
-        self.demand.begin()
-        self.metrics.begin()
-        self.world.every(self.tick_s, self.invoke)
-        self.world.every(600, self.judge.patrol)
+        self.start()
         for n in range(self._days * DAY_S // STEP_S):
             self.world.after(n * STEP_S, self._step, n * STEP_S)
         for n in range(self._days * DAY_S // SAMPLE_S):
