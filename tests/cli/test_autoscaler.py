@@ -393,35 +393,3 @@ def test_a_missing_table_is_named_with_the_way_to_make_it(
 def test_colours_are_for_terminals_alone(shell: Shell) -> None:
     assert "\x1b[" not in shell("status").output
     assert "\x1b[" in shell("status", FORCE_COLOR="1", COLUMNS="100").output
-
-
-def test_replace_writes_down_whom_and_says_what_it_waits_for(shell: Shell) -> None:
-    dry = shell("replace", "n-1", "--dry-run")
-    assert dry.exit_code == 0
-    assert "n-1 (i-1, pool default, zone" in dry.output
-    assert "would be replaced" in dry.output
-    assert shell.record().interrupted == ()
-
-    done = shell.json("replace", "i-1", "--why", "slow\x1b[2J disk")
-    assert (done["instance"], done["node"], done["asked"]) == ("i-1", "n-1", True)
-    (row,) = shell.record().interrupted
-    assert row.why.startswith("an operator asks: slow")
-    assert "is being replaced already" in shell("replace", "n-1").output
-    assert "i-1 is being replaced" in shell("replace", "n-2", "--dry-run").output
-    assert "i-1 (an operator asks" in shell("status").output
-
-
-@pytest.mark.parametrize(
-    ("node", "says"),
-    [
-        ("n-99", "NODE 'n-99': no worker has this name or instance id: `holdfast autoscaler status` lists"),
-        ("server", "NODE 'server': no worker has this name"),
-        ("n-0", "NODE 'n-0': Holdfast did not launch its machine, and ends no such: replace it yourself"),
-    ],
-)
-def test_replace_refuses_what_is_unknown_or_not_ours(shell: Shell, node: str, says: str) -> None:
-    shell.world.machines[0] = replace(shell.world.machines[0], action_id="", token="")
-    done = shell("replace", node)
-    assert done.exit_code == 1
-    assert says in " ".join(done.output.split())
-    assert shell.record().interrupted == ()

@@ -104,18 +104,7 @@ def gauges(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
             len(snapshot.problems) + len(refused_to_end(cluster)),
             "Things that an operator must mend: protected machines, nodes that do not name theirs.",
         ),
-        (
-            "holdfast_empty_nodes",
-            own,
-            sum(one.empty_since_s > 0 for one in cluster.underused),
-            "Nodes without pods, where consolidation is on.",
-        ),
-        (
-            "holdfast_disrupted_last_hour",
-            own,
-            len(share.this_hour(cluster, now_s)),
-            "Workers emptied or replaced by choice within the last hour.",
-        ),
+        *_by_choice(cluster, own, now_s),
         (
             "holdfast_swept_last_hour",
             own,
@@ -137,6 +126,14 @@ def _workers(cluster: Cluster, snapshot: Snapshot, own: Mapping[str, str]) -> It
     for (pool, zone, state), count in sorted(counted.items()):
         labels = {**own, "pool": pool, "zone": zone, "state": state}
         yield "holdfast_workers", labels, count, "Workers by pool, zone and state."
+
+
+def _by_choice(cluster: Cluster, own: Mapping[str, str], now_s: float) -> Iterable[Gauge]:
+    empty = sum(one.empty_since_s > 0 for one in cluster.underused)
+    yield "holdfast_empty_nodes", own, empty, "Nodes without pods, where consolidation is on."
+    disrupted = len(share.this_hour(cluster, now_s))
+    means = "Workers emptied or replaced by choice within the last hour."
+    yield "holdfast_disrupted_last_hour", own, disrupted, means
 
 
 def _action(cluster: Cluster, own: Mapping[str, str], now_s: float) -> Iterable[Gauge]:

@@ -309,7 +309,7 @@ def _end(cluster: Cluster, up: ScaleUp, settings: Settings, now_s: float) -> Wri
     if ended.pool_failures and short:
         numbers["backOff_s"] = max(one.until_s for one in ended.pool_failures) - int(now_s)
     if succeeded:
-        # A worker in place of another is no growth: pods that wait need not wait for its cool-down.
+        # A worker in place of another adds none: pods that wait need not wait for its cool-down.
         up_s = cluster.last_up_s if up.by_choice else int(now_s)
         ended = replace(ended, last_scale_s=int(now_s), last_up_s=up_s)
     kind = AutoscalerEvent.COMPLETE_SCALE_UP if succeeded else AutoscalerEvent.FAIL_SCALE_UP

@@ -8,8 +8,8 @@ import pytest
 from holdfast.autoscaler import codec
 from holdfast.autoscaler.settings import Disruption
 from holdfast.sim.memory import MemoryItems
+from holdfast.sim.scenarios.ledger import Days, lived
 from holdfast.sim.scenarios.scaling import SETTINGS
-from holdfast.sim.scenarios.thrift import Thrift, lived
 from holdfast.sim.world import World
 from tests.deep import DEEP
 from tests.proof import prove
@@ -25,7 +25,7 @@ WAITS_LONGER_MAX = 1.1
 
 
 @cache
-def fleet(days: int, tick_s: float, consolidates: bool) -> Thrift:
+def fleet(days: int, tick_s: float, consolidates: bool) -> Days:
     world = World(1)
     return lived(world, MemoryItems(codec.CODEC), ON if consolidates else OFF, days, tick_s)
 
@@ -40,7 +40,7 @@ def test_consolidation_saves_money_and_no_pod_waits_longer(days: int, tick_s: fl
     told = {logged.event.kind for logged in on.events(0)}
     assert {"nodeEmpty", "nodeUnderused", "replacing", "completeScaleDown"} <= told
     assert not {"nodeEmpty", "nodeUnderused", "replacing"} & {logged.event.kind for logged in off.events(0)}
-    prove("fleet", "thrift", days=days, on=asdict(on.ledger), off=asdict(off.ledger))
+    prove("fleet", "days and nights", days=days, on=asdict(on.ledger), off=asdict(off.ledger))
 
 
 def test_the_same_days_give_the_same_ledger() -> None:

@@ -27,7 +27,7 @@ class Ledger:
     longest_s: float = 0.0
 
 
-class Thrift(Scaling):
+class Days(Scaling):
     name = "days and nights of a fleet"
 
     def __init__(
@@ -74,9 +74,9 @@ class Thrift(Scaling):
         ledger.longest_s = max([ledger.longest_s, *waited])
 
 
-def lived(world: World, store: Any, settings: Settings, days: int, tick_s: float = 60.0) -> Thrift:
+def lived(world: World, store: Any, settings: Settings, days: int, tick_s: float = 60.0) -> Days:
     """A fleet that has lived so many days, or until an accident."""
-    fleet = Thrift(world, store, settings=settings, days=days, tick_s=tick_s)
+    fleet = Days(world, store, settings=settings, days=days, tick_s=tick_s)
     fleet.begin()
     until_s = world.now + days * DAY_S
     while world.now < until_s and not fleet.accidents:
