@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from holdfast.autoscaler.disruption.consolidation import disruption_allowed, removable
 from holdfast.autoscaler.events import AutoscalerEvent
-from holdfast.autoscaler.fleet import on_its_way, serving, size, size_of_pool, without_node
+from holdfast.autoscaler.fleet import on_its_way, possible_size, serving, size, size_of_pool, without_node
 from holdfast.autoscaler.interruption import unanswered
 from holdfast.autoscaler.operator import is_paused
 from holdfast.autoscaler.reasons import Reason
@@ -176,7 +176,7 @@ def _within_bounds(
         return Hold(
             Reason.SCALE_UP_COOLING_DOWN, "more workers are wanted: cooling down after the last scale-up"
         )
-    room = min(settings.max_workers - size(cluster, snapshot), settings.max_batch_up)
+    room = min(settings.max_workers - possible_size(cluster, snapshot), settings.max_batch_up)
     if room <= 0:
         return Hold(Reason.AT_MAXIMUM, "more workers are wanted: the fleet has its maximum size")
     needs: list[Need] = []

@@ -62,6 +62,17 @@ def _reporting(cluster: Cluster, snapshot: Snapshot) -> list[str]:
     return [instance_id for instance_id in snapshot.reporting if instance_id not in leaving]
 
 
+def possible_size(cluster: Cluster, snapshot: Snapshot) -> int:
+    """The same, with machines that are not listed and silent now, while a listing is in doubt.
+
+    One look in which a kubelet is late must not let pods have a worker more than there may be.
+    """
+    leaving = _leaving_ids(cluster)
+    silent = [ghost for ghost in snapshot.ghosts if ghost.state is None and not ghost.ready]
+    unsure = sum(ghost.instance_id not in leaving for ghost in silent) if snapshot.doubts else 0
+    return size(cluster, snapshot) + unsure
+
+
 def size_of_pool(cluster: Cluster, snapshot: Snapshot, pool: str) -> int:
     waiting = {recent.instance_id for recent in cluster.recent if recent.pool == pool}
     asked_for = 0

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler import identity, interruption, record, sweep, workflow
+from holdfast.autoscaler import decide, identity, interruption, record, sweep, workflow
 from holdfast.autoscaler.ports import DeleteNode, Terminate
+from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import (
     READY,
     Cluster,
@@ -22,6 +23,7 @@ from holdfast.autoscaler.record import (
 )
 from holdfast.autoscaler.scale_down import action as scale_down
 from holdfast.autoscaler.settings import Settings
+from holdfast.autoscaler.snapshot import Need
 from holdfast.autoscaler.snapshot import build as shipped
 from holdfast.cloud import Instance, Market, NoticeKind, State, machines
 from holdfast.cloud.kubernetes import KubeNode
@@ -193,6 +195,16 @@ def what_was_missing_yesterday_counts_from_now(module: Any) -> None:
     assert a_day([MACHINES[0], *MACHINES[2:]], silent[1:], today, minutes=3) == []
 
 
+def pods_get_no_more_than_the_maximum_while_a_listing_is_in_doubt(module: Any) -> None:
+    """No machine is listed, their nodes are Ready, and one kubelet is late at this very look."""
+    late = [node(f"n-{n}", ready=n > 0) for n in range(4)]
+    full = Settings(min_workers=1, max_workers=4)
+    seen = shipped.build(shipped.Listings(nodes=late, settings=full, at_s=NOW_S, cluster=JOINED))
+    wanted = replace(seen, pending=1, needs=lambda _: (Need("default", 1),))
+    waits = replace(JOINED, pending_since_s=LONG_AGO_S)
+    assert module.decide(waits, wanted, full, NOW_S).code == Reason.AT_MAXIMUM
+
+
 def two_actions_have_two_ids(module: Any) -> None:
     """A tick ends one action and begins the next within a second, on one look."""
     first = module.Cluster().next_action_id("req-1", NOW_S)
@@ -227,6 +239,7 @@ CLAIMS = {
     a_forged_tag_ends_nothing: machines,
     a_machine_lives_while_a_node_bears_its_name: shipped,
     two_actions_have_two_ids: record,
+    pods_get_no_more_than_the_maximum_while_a_listing_is_in_doubt: decide,
     what_was_missing_yesterday_counts_from_now: identity,
     a_loss_is_made_good_once: interruption,
     no_machine_ends_for_missing_nodes: shipped,
@@ -279,6 +292,11 @@ VARIANTS = {
         "holdfast.autoscaler.identity",
         {"            if row.kind is not NoticeKind.NOT_READY\n": ""},
         what_was_missing_yesterday_counts_from_now,
+    ),
+    "H4: a kubelet that is late while no machine is listed makes room for another": (
+        "holdfast.autoscaler.decide",
+        {"settings.max_workers - possible_size(": "settings.max_workers - size("},
+        pods_get_no_more_than_the_maximum_while_a_listing_is_in_doubt,
     ),
     "bad day: a loss is made good again when its notice comes late": (
         "holdfast.autoscaler.interruption",
