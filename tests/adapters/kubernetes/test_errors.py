@@ -8,7 +8,7 @@ import pytest
 from holdfast.adapters.kubernetes.auth.access import Access
 from holdfast.adapters.kubernetes.calls import EVICT_POD, LIST_BUDGETS, LIST_NODES, PATCH_NODE
 from holdfast.adapters.kubernetes.client import Client
-from holdfast.adapters.kubernetes.errors import Answer, Denied, status_of, translate_answer
+from holdfast.adapters.kubernetes.errors import Answer, Denied, Throttled, status_of, translate_answer
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Unknown
 from tests.adapters.kubernetes.kubernetes_stub import TOKEN, Said, saying
 
@@ -25,7 +25,7 @@ WEBHOOK = {"message": 'admission webhook "policy.example" denied the request: no
         (408, Busy, Unknown),
         (409, Conflict, Conflict),
         (422, Invalid, Invalid),
-        (429, Busy, Busy),
+        (429, Throttled, Throttled),
         (500, Busy, Unknown),
         (503, Busy, Unknown),
         (504, Busy, Unknown),

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.adapters.kubernetes.errors import Answer, Denied
+from holdfast.adapters.kubernetes.errors import Answer, Denied, Throttled
 from holdfast.adapters.kubernetes.writes import eviction, node_patch, translate_eviction
 from holdfast.cloud.kubernetes import (
     CORDON_FOUND,
@@ -184,7 +184,7 @@ def test_a_pod_that_goes_with_its_namespace_is_on_its_way() -> None:
 @pytest.mark.parametrize(
     ("said", "error"),
     [
-        (answer(429, "Too many requests, please try again later."), Busy),
+        (answer(429, "Too many requests, please try again later."), Throttled),
         (answer(403, 'User "limited" cannot create resource "pods/eviction"'), Denied),
         (answer(500, "etcdserver: leader changed"), Unknown),
         (answer(503, "shutting down"), Unknown),

@@ -16,6 +16,14 @@ class Denied(Invalid):
     """The API server does not know us, or does not let us.  Certainly not done; the message has the fix."""
 
 
+class Throttled(Busy):
+    """The API server asks for patience.  Certainly not done."""
+
+    def __init__(self, told: str, retry_after_s: float) -> None:
+        super().__init__(f"{told} (Retry-After: {retry_after_s:g} s)" if retry_after_s else told)
+        self.retry_after_s = retry_after_s
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
@@ -66,8 +74,7 @@ def translate_answer(call: Call, answer: Answer, *, writes: bool) -> HoldfastErr
     if answer.status == 409:
         return Conflict(told)
     if answer.status == 429:
-        wait_s = answer.retry_after_s
-        return Busy(f"{told} (Retry-After: {wait_s:g} s)" if wait_s else told)
+        return Throttled(told, answer.retry_after_s)
     if answer.status == 403:
         fix = call.fix if lacks_permission(status) else "an admission rule of the cluster forbids it"
         return Denied(f"{told} ({fix})")

@@ -133,6 +133,21 @@ def test_a_picture_of_another_cluster_is_not_used_and_begun_anew() -> None:
         eventually(lambda: following.current(1) is not None, "it is of use again")
 
 
+def test_a_defect_in_what_hears_the_changes_is_told_and_what_is_watched_is_doubted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def hear(before: Any, after: Any) -> None:
+        raise ZeroDivisionError
+
+    with serving(WatchedServer()) as server:
+        following = Watches(hear, lambda told: None, PACE)
+        following.start(server.client)
+        eventually(lambda: caplog.text.count("a defect: ") >= len(KINDS), "each is told")
+        following.stop.set()
+        assert following.doubt()
+        assert "ZeroDivisionError" in caplog.text
+
+
 def no_older_than_the_record(made: Any = Watches) -> None:
     """A record that has just changed is newer than what the watches said before."""
     with serving(WatchedServer()) as server, followed(server, made) as (following, _):

@@ -1,5 +1,6 @@
 """One kind of object, followed by one thread: asks, takes what comes, and asks again."""
 
+import logging
 import random
 import threading
 import time
@@ -10,15 +11,17 @@ import msgspec
 
 from holdfast.adapters.kubernetes.client import Client
 from holdfast.adapters.kubernetes.connection import Stream
-from holdfast.adapters.kubernetes.errors import translate_answer
+from holdfast.adapters.kubernetes.errors import Throttled, translate_answer
 from holdfast.adapters.kubernetes.lists import Page, listed_at
 from holdfast.adapters.kubernetes.watch.course import RELIST_S, Course, Pace
 from holdfast.adapters.kubernetes.watch.current import Fed
 from holdfast.adapters.kubernetes.watch.frames import Bookmark, Changed, Event, Failed, decode, lines
 from holdfast.adapters.kubernetes.watch.kind import Kind
 from holdfast.adapters.kubernetes.watch.store import Change, Named, Store
+from holdfast.adapters.logs import LOGGER
 from holdfast.kernel import Busy, HoldfastError, Invalid
 
+LOG = logging.getLogger(LOGGER)
 Thing = TypeVar("Thing", bound=Named)
 
 REFUSED_PAUSE_S = 30.0
@@ -75,6 +78,10 @@ class Follower(Generic[Thing]):
                 pause_s = self.ask(client)
             except HoldfastError as error:
                 pause_s = self._failed(error)
+            except Exception:
+                LOG.exception("a defect: %s are listed at every turn meanwhile", self.kind.what)
+                self.begin_anew()
+                pause_s = REFUSED_PAUSE_S
             if self._course.failures >= CONNECT_AGAIN:
                 client = None
             stop.wait(pause_s)
@@ -103,7 +110,7 @@ class Follower(Generic[Thing]):
         except HoldfastError as error:
             return self._failed(error)
         refusal = translate_answer(self.kind.watch_call, answer, writes=False)
-        return self._failed(refusal, answer.status, answer.retry_after_s)
+        return self._failed(refusal, answer.status)
 
     def _list_all(self, client: Client) -> float:
         things, version = listed_at(client, self.kind.list_call, self.kind.path, self._pages)
@@ -168,7 +175,7 @@ class Follower(Generic[Thing]):
     def _doubt(self) -> None:
         self._fed = Fed(self.kind.what, False, self._fed.heard_s)
 
-    def _failed(self, why: HoldfastError, status: int = 0, retry_after_s: float = 0.0) -> float:
+    def _failed(self, why: HoldfastError, status: int = 0) -> float:
         """Doubted from here on, until the server has sent what was missed."""
         self._doubt()
         self._course = self._course.failed(status)
@@ -178,5 +185,6 @@ class Follower(Generic[Thing]):
         if lasts and not self._trouble:
             self._trouble = str(why)
             self._told(f"{self.kind.what} are not followed now, and are listed at every turn: {why}")
-        pause_s = self._course.pause_s(random.random(), retry_after_s)
+        asked_for_s = why.retry_after_s if isinstance(why, Throttled) else 0.0
+        pause_s = self._course.pause_s(random.random(), asked_for_s)
         return max(REFUSED_PAUSE_S, pause_s) if isinstance(why, Invalid) else pause_s
