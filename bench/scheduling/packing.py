@@ -39,7 +39,7 @@ UNSCHEDULABLE: Final = {
     "type": "PodScheduled",
     "status": "False",
     "reason": "Unschedulable",
-    "message": "0/3 nodes are available: 3 Insufficient cpu.",
+    "message": "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available.",
 }
 SIZES: Final = (1, 2, 4, 8, 16, 24, 32, 48)
 """In large ones: two vCPUs each."""

@@ -5,7 +5,7 @@ like it stands empty: the scheduler did not use that one either.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,6 +18,8 @@ from holdfast.autoscaler.snapshot import Need
 from holdfast.cloud import Market
 from holdfast.cloud.requests import Amount
 
+WORTHWHILE: Final = 0.97
+"""Another plan is tried if it may cost so much less."""
 TYPES_NAMED_MAX: Final = 12
 """So many types a request names: the record must hold them."""
 
@@ -72,7 +74,8 @@ class _NewNode(NodeBin):
     @property
     def used(self) -> Amount:
         used = self.room.free - self.free
-        return replace(used, extended=tuple((name, amount) for name, amount in used.extended if amount))
+        extended = tuple(each for each in used.extended if each[1])
+        return Amount(used.cpu_m, used.memory, used.pods, extended)
 
 
 class Pool:
@@ -85,9 +88,11 @@ class Pool:
         limit: int,
         topology: Topology,
         offerings_min: int = 1,
+        preferred: str = "",
     ) -> None:
+        """`preferred`: the type that is taken wherever it will do."""
         self.candidate, self._limit, self._topology = candidate, limit, topology
-        self._choice = Choice(candidate.rooms, offerings_min)
+        self._choice = Choice(candidate.rooms, offerings_min, preferred)
         self._zones = tuple(dict.fromkeys(room.zone for room in candidate.rooms))
         self._everywhere = frozenset(self._zones)
         self._idle = [room for room in rooms if _stands_idle(room, candidate)]
@@ -243,6 +248,22 @@ class Pool:
         self._topology.undo(mark)
         return why or "there is no room on a new node"
 
+    @property
+    def used(self) -> Amount:
+        """All that was put on its new nodes."""
+        return sum((node.used for node in self._opened), Amount())
+
+    def bounds(self, used: Amount) -> Iterator[tuple[float, str]]:
+        """For each type what as much would cost on it at the least, were it one piece after the other."""
+        for kind in self._choice.kinds:
+            most = (
+                (kind.least.cpu_m, used.cpu_m),
+                (kind.least.memory, used.memory),
+                (kind.least.pods, used.pods),
+            )
+            if all(has > 0 or not wanted for has, wanted in most):
+                yield kind.usd * max(-(-wanted // has) for has, wanted in most if wanted), kind.name
+
     def opened(self) -> tuple[Room, ...]:
         """As they were before anything was put on them, each in a zone that suits all on it."""
         return tuple(
@@ -311,10 +332,11 @@ def in_order(
     limit: int,
     topology: Topology,
     offerings_min: int = 1,
+    preferred: str = "",
 ) -> list[Pool]:
     """By weight, and then as the settings list them; those that may not scale up any more are asked last."""
     by_preference = sorted(candidates, key=_preference)
-    return [Pool(candidate, rooms, limit, topology, offerings_min) for candidate in by_preference]
+    return [Pool(each, rooms, limit, topology, offerings_min, preferred) for each in by_preference]
 
 
 def _preference(candidate: Candidate) -> tuple[bool, int]:
@@ -329,3 +351,12 @@ def cheapest_first(pools: Sequence[Pool], group: PodGroup, left: int, waiting: W
         pools,
         key=lambda pool: (_preference(pool.candidate), pool.usd_per_worth(group, left, waiting)),
     )
+
+
+def promising_types(pools: Sequence[Pool], usd: float) -> list[str]:
+    """Types of which as many as are needed at the least would cost less than this, the cheapest first."""
+    used = sum((pool.used for pool in pools), Amount())
+    if not used.pods or not usd:
+        return []
+    bounds = sorted(bound for pool in pools for bound in pool.bounds(used) if bound[0] < usd * WORTHWHILE)
+    return list(dict.fromkeys(name for _, name in bounds))

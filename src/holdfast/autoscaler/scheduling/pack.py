@@ -12,7 +12,13 @@ from typing import Final
 from holdfast.autoscaler.scheduling.fit import Room, is_vouched_for, misfit, shortage, taken_port
 from holdfast.autoscaler.scheduling.machines.choice import Waiting
 from holdfast.autoscaler.scheduling.machines.spare import Spares, placed_in, taken_away
-from holdfast.autoscaler.scheduling.new_nodes import Candidate, Pool, cheapest_first, in_order
+from holdfast.autoscaler.scheduling.new_nodes import (
+    Candidate,
+    Pool,
+    cheapest_first,
+    in_order,
+    promising_types,
+)
 from holdfast.autoscaler.scheduling.pod_groups import (
     NodeBin,
     NodeBins,
@@ -56,6 +62,15 @@ class Packed:
     fates: tuple[Fate, ...]
     opened: tuple[Room, ...] = ()
     """The new nodes, as they would be without the pods."""
+
+    @property
+    def usd(self) -> float:
+        """What the new nodes are expected to cost an hour."""
+        return sum(room.usd for room in self.opened)
+
+    @property
+    def left(self) -> int:
+        return sum(fate.left for fate in self.fates)
 
     @property
     def placed(self) -> tuple[tuple[Placed, Pod], ...]:
@@ -113,12 +128,27 @@ def pack(
         for room in rooms:
             if room.name not in topology:
                 topology.add_node(room)
-        pools = in_order(candidates, rooms, limit, topology, offerings_min)
-        return _pack(pods, rooms, pools, left_alone, topology, spares)
+        groups = largest_first(group_pods(pods, topology))
+
+        def packed(preferred: str = "") -> tuple[Packed, list[Pool]]:
+            with topology.trial():
+                pools = in_order(candidates, rooms, limit, topology, offerings_min, preferred)
+                return _pack(groups, rooms, pools, left_alone, topology, spares), pools
+
+        best, pools = packed()
+        for preferred in promising_types(pools, best.usd)[:PLANS_MAX]:
+            other, _ = packed(preferred)
+            if other.left <= best.left and other.usd < best.usd:
+                best = other
+        return best
+
+
+PLANS_MAX: Final = 2
+"""So many other plans are tried, each with one type wherever it will do: a greedy choice is short-sighted."""
 
 
 def _pack(
-    pods: Sequence[Pod],
+    groups: Sequence[PodGroup],
     rooms: Sequence[Room],
     pools: Sequence[Pool],
     left_alone: frozenset[str],
@@ -128,7 +158,7 @@ def _pack(
     node_bins = NodeBins(rooms)
     to_come = {room.name for room in rooms if room.new}
     fates = []
-    waiting = Waiting(largest_first(group_pods(pods, topology)))
+    waiting = Waiting(groups)
     for group in waiting:
         placed, left = fill(group, node_bins, topology)
         coming = sum(each.count for each in placed if each.room in to_come)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from operator import attrgetter
 
 import msgspec
 
@@ -23,7 +22,7 @@ from holdfast.autoscaler.scheduling.terms import NO_RULES, PodRules
 from holdfast.autoscaler.scheduling.topology import PodClass, Topology
 from holdfast.autoscaler.scheduling.topology.asked import Asked
 from holdfast.autoscaler.scheduling.volumes.needs import VolumeDoubt
-from holdfast.cloud.kubernetes import Pod
+from holdfast.cloud.kubernetes import Pod, PodSpec
 from holdfast.cloud.requests import Amount, requests_of
 from holdfast.cloud.volumes import has_claims
 
@@ -63,64 +62,57 @@ def owner_of(pod: Pod) -> str:
 def group_pods(pods: Iterable[Pod], topology: Topology) -> list[PodGroup]:
     """The pods in groups, in the order of their first."""
     groups: dict[tuple[bytes, PodClass | None], list[Pod]] = {}
-    key_of = _Keys().of
+    lately: list[tuple[PodSpec, list[Pod]]] = []
     for pod in pods:
-        # Labels decide only where some rule asks for them.
-        alike = None if topology.is_idle else topology.class_of(pod)
-        groups.setdefault((key_of(pod), alike), []).append(pod)
+        # One that says the same as one before goes with it, without a key of its own.
+        may_compare = topology.is_idle and _says_all_in_its_spec(pod)
+        for example, members in lately if may_compare else ():
+            if _says_the_same(pod.spec, example):
+                members.append(pod)
+                break
+        else:
+            # Labels decide only where some rule asks for them.
+            alike = None if topology.is_idle else topology.class_of(pod)
+            members = groups.setdefault((_key(pod), alike), [])
+            members.append(pod)
+            if may_compare:
+                lately.insert(0, (pod.spec, members))
+                del lately[LATELY_MAX:]
     return [_group(tuple(group), topology) for group in groups.values()]
+
+
+LATELY_MAX = 4
+"""Pods of one owner are listed together, or in turn with a few others."""
+
+
+def _says_all_in_its_spec(pod: Pod) -> bool:
+    """Without claims, of which the scheduler may say more, and without a person's word."""
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            return False
+    return SAFE_TO_EVICT not in pod.metadata.annotations
+
+
+def _says_the_same(one: PodSpec, other: PodSpec) -> bool:
+    """In all that makes the key."""
+    return (
+        one.containers == other.containers
+        and one.tolerations == other.tolerations
+        and one.node_selector == other.node_selector
+        and one.affinity == other.affinity
+        and one.topology_spread_constraints == other.topology_spread_constraints
+        and one.init_containers == other.init_containers
+        and one.resources == other.resources
+        and one.overhead == other.overhead
+        and one.scheduler_name == other.scheduler_name
+        and one.scheduling_gates == other.scheduling_gates
+        and len(one.resource_claims) == len(other.resource_claims)
+    )
 
 
 def _group(pods: tuple[Pod, ...], topology: Topology) -> PodGroup:
     example, rules = pods[0], topology.rules_of(pods[0])
     return PodGroup(pods, requests_of(example), doubts(example, rules), host_ports(example), rules)
-
-
-class _Keys:
-    """Keys of pods; of one that says the same as one before, without making it again."""
-
-    def __init__(self) -> None:
-        self._lately: list[tuple[object, bytes]] = []
-
-    def of(self, pod: Pod) -> bytes:
-        says = _says(pod)
-        if says is None:
-            return _key(pod)
-        for n, (others, key) in enumerate(self._lately):
-            if says == others:
-                if n > 1:
-                    self._lately.insert(0, self._lately.pop(n))
-                return key
-        key = _key(pod)
-        self._lately.insert(0, (says, key))
-        del self._lately[LATELY_MAX:]
-        return key
-
-
-LATELY_MAX = 4
-"""Pods of one owner are listed together, or in turn with a few others."""
-_own_words = attrgetter(
-    "containers",
-    "init_containers",
-    "resources",
-    "overhead",
-    "node_selector",
-    "affinity",
-    "tolerations",
-    "topology_spread_constraints",
-    "scheduler_name",
-    "scheduling_gates",
-    "resource_claims",
-)
-
-
-def _says(pod: Pod) -> object | None:
-    """All that makes its key, to be compared; None if it has claims, of which the scheduler may say more."""
-    spec = pod.spec
-    for volume in spec.volumes:
-        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
-            return None
-    return _own_words(spec), pod.metadata.annotations.get(SAFE_TO_EVICT)
 
 
 def _key(pod: Pod) -> bytes:

@@ -65,7 +65,10 @@ def foreseen(
     at_s: float,
 ) -> dict[str, str]:
     """By uid: the nodes where these pods will preempt others, one on each; only where there is no room."""
-    may = [pod for pod in pods if _may_preempt(pod, at_s)]
+    lowest = min((each.spec.priority for there in on.values() for each in there), default=None)
+    if lowest is None:
+        return {}
+    may = [pod for pod in pods if pod.spec.priority > lowest and _may_preempt(pod, at_s)]
     if not may or len(may) > FORESEEN_MAX:
         return {}
     found: dict[str, str] = {}

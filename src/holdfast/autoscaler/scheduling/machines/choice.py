@@ -90,7 +90,7 @@ class Chosen(NamedTuple):
 class Choice:
     """The types of one pool."""
 
-    def __init__(self, rooms: Sequence[Room], offerings_min: int = 1) -> None:
+    def __init__(self, rooms: Sequence[Room], offerings_min: int = 1, preferred: str = "") -> None:
         by_type: dict[str, dict[str, Room]] = {}
         for room in rooms:
             by_type.setdefault(room.instance_type, {})[room.zone] = room
@@ -101,6 +101,7 @@ class Choice:
         self.kinds = sorted(kinds, key=lambda kind: kind.usd)
         self.largest_first = sorted(kinds, key=_size, reverse=True)
         self._offerings_min = offerings_min
+        self._preferred = [kind for kind in kinds if preferred and kind.name == preferred]
         self._worthwhile: dict[str, list[Kind]] = {}
         self._short: dict[str, tuple[list[Kind], int]] = {}
 
@@ -117,6 +118,8 @@ class Choice:
 
         `suits`: whether pods that come later may go to this pool too.
         """
+        for each in _tried([kind for kind in self._preferred if zone in kind.rooms], group, left, zone, ()):
+            return Chosen(each.kind, each.usd / each.held, each.fits)
         kinds, uses = self._short.get(zone, ([], SHORTLIST_USES))
         if uses < SHORTLIST_USES:
             self._short[zone] = (kinds, uses + 1)
