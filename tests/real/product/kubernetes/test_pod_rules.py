@@ -67,6 +67,7 @@ def test_the_scheduler_and_our_rules_agree_on_drawn_clusters(emptied: Cluster) -
                     if verdict.startswith(("scheduler says no", "scheduler says yes")):
                         wrong.append(f"seed {seed}, {body['metadata']['name']}: {verdict}")
                         print(wrong[-1], flush=True)
+            print(f"cluster {seed}: {dict(tally)}", flush=True)
     print(dict(tally))
     assert min(tally["both place it"], tally["both refuse it"]) >= CLUSTERS, tally
     assert not [each for each in wrong if "scheduler says no" in each], wrong
