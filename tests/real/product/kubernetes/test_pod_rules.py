@@ -25,7 +25,7 @@ from tools.parts.catalog.kubernetes import PART as KUBERNETES
 from tools.parts.catalog.kwok import PART as KWOK
 from tools.parts.cluster import Cluster, start_cluster
 
-CLUSTERS = int(os.environ.get("HOLDFAST_CLUSTERS", "12"))
+CLUSTERS = int(os.environ.get("HOLDFAST_CLUSTERS", "8"))
 FIRST = int(os.environ.get("HOLDFAST_CLUSTERS_FIRST", "0"))
 FOUND_BEFORE: tuple[int, ...] = ()
 """Clusters on which both disagreed once."""
