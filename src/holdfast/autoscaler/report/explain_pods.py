@@ -46,7 +46,7 @@ class PodVerdict:
 def explain_pods(simulation: Simulation, on_its_way: int) -> tuple[PodVerdict, ...]:
     packed = simulation.packed(on_its_way)
     verdicts = [_verdict(fate, packed) for fate in packed.fates]
-    return (*verdicts, *_not_considered(simulation.unbound))
+    return (*verdicts, *_not_considered(simulation))
 
 
 def _verdict(fate: Fate, packed: Packed) -> PodVerdict:
@@ -85,11 +85,14 @@ def _pods(count: int) -> str:
     return f"{count} pods" if count > 1 else "1 pod"
 
 
-def _not_considered(unbound: Iterable[Pod]) -> Iterable[PodVerdict]:
+def _not_considered(simulation: Simulation) -> Iterable[PodVerdict]:
     """Pods without a node that are no reason to scale up."""
     alike: dict[tuple[str, str], list[Pod]] = {}
-    for pod in unbound:
-        if not is_unschedulable(pod) and pod.status.phase not in FINISHED:
+    for pod in simulation.unbound:
+        if node := simulation.preempting.get(pod.metadata.uid):
+            why = f"the scheduler will end pods of lower priority for it on {node}"
+            alike.setdefault((owner_of(pod), why), []).append(pod)
+        elif not is_unschedulable(pod) and pod.status.phase not in FINISHED:
             alike.setdefault((owner_of(pod), _why_not(pod)), []).append(pod)
     for (owner, why), pods in alike.items():
         yield PodVerdict(pods[0].called, len(pods), (owner,), why=why)

@@ -126,11 +126,14 @@ class Simulation:
     @cached_property
     def demand(self) -> list[Pod]:
         """Pods that the scheduler finds no room for, and will not make room for either."""
-        refused = self._refused
-        if not refused:
-            return refused
-        will = foreseen(refused, self.rooms, self._on, self.topology, self._at_s)
-        return [pod for pod in refused if pod.metadata.uid not in will] if will else refused
+        return [pod for pod in self._refused if pod.metadata.uid not in self.preempting]
+
+    @cached_property
+    def preempting(self) -> dict[str, str]:
+        """By uid: pods that will preempt others, and the node where they will."""
+        if not self._refused:
+            return {}
+        return foreseen(self._refused, self.rooms, self._on, self.topology, self._at_s)
 
     @property
     def pending(self) -> int:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.autoscaler.report.explain_pods import explain_pods
 from holdfast.autoscaler.snapshot import Snapshot
-from holdfast.autoscaler.snapshot.build import build
+from holdfast.autoscaler.snapshot.build import build, join, simulate
 from holdfast.cloud.kubernetes import Pod
 from tests.workloads import UNSCHEDULABLE, listings, node, pending, pod
 
@@ -54,6 +55,14 @@ def test_a_pod_that_will_not_preempt_is_counted(waits: Pod) -> None:
 
     assert found.unschedulable == 1
     assert found.needs(0) or found.unsatisfiable
+
+
+def test_explain_says_where_it_will_preempt() -> None:
+    look = listings(node("n-1"), pods=(SMALL, urgent()), at_s=AT_S)
+    (told,) = explain_pods(simulate(look, join(look)), 0)
+
+    assert told.example == "shop/urgent"
+    assert told.why == "the scheduler will end pods of lower priority for it on n-1"
 
 
 def test_one_pod_preempts_on_a_node_and_others_ask_for_more() -> None:

@@ -63,7 +63,7 @@ class VolumesReader:
             return ONLY_DISKS
         if not self.is_known:
             return None
-        key = pod.metadata.namespace, tuple(claim_names(pod)), bool(pod.spec.node_name)
+        key = pod.metadata.namespace, tuple(claim_names(pod)), bool(pod.spec.node_name), disks
         if key not in self._read:
             self._read[key] = self._parse(pod, disks)
         return self._read[key]
