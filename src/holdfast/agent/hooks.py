@@ -27,8 +27,9 @@ READ_MAX: Final = 16_384
 MARK: Final = "HOLDFAST_RUN"
 """In the environment of all that one run of a hook has started."""
 LOOK_AGAIN_S: Final = 0.02
-FOUND_WITHIN_S: Final = 3.0
-"""The watchdog looks four times a second; a busy machine is slower."""
+FOUND_WITHIN_S = 10.0
+"""The watchdog looks many times a second while a hook runs.  On a busy machine it waits for its turn, and a
+promotion that is called failed for that costs more than a wrong `--protect` that is found late."""
 WATCH_EVERY_S: Final = 0.1
 PRINTED_MAX: Final = 16 << 20
 """Of one run.  It is kept in memory."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+import pytest
+
 from holdfast.agent import hooks as shipped
 from holdfast.agent import watchdog
 from holdfast.agent.page import Page
@@ -162,12 +164,15 @@ def test_a_service_that_escapes_from_its_killed_hook_is_caught(tmp_path: Path) -
     prove("variant", "a service that escaped from a killed hook", caught_by="a service that comes up late")
 
 
-def test_h43_a_service_that_the_watchdog_cannot_find_is_caught(tmp_path: Path) -> None:
+def test_h43_a_service_that_the_watchdog_cannot_find_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`--protect` names another pid file than the one that the hook writes."""
     careless = broken(
         "holdfast.agent.hooks", {"        return self.page.targets > 0\n": "        return True\n"}
     )
     for hooks, served in ((shipped, False), (careless, True)):
+        monkeypatch.setattr(hooks, "FOUND_WITHIN_S", 0.2)
         folder = tmp_path / str(served)
         folder.mkdir()
         (folder / "on-promote").write_text("#!/bin/sh\n")
