@@ -167,6 +167,7 @@ whose a row is; how tables are made and lists are read; one restart at a time; w
 upgrade of the agent; a request that is answered twice."""
 
 VARIANTS_REQUIRED: Final = (
+    "by choice",
     *("S1", "S2", "S3", "S4", "S5", "S9", "S10", "S11", "S13"),
     *(f"C{n}" for n in range(1, 14)),
     *("H1", "H2", "H4", "H5", "H6", "H7", "H8", "H9", "H10", "H11", "H16"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.autoscaler.disruption.cron import BadCron, Cron, parse
 from holdfast.autoscaler.disruption.windows import is_open, opens_s, window, zone_named
+from holdfast.autoscaler.settings.load import InvalidSettings, load
 
 
 def matches(cron: Cron, day: date) -> bool:
@@ -115,3 +116,34 @@ def test_windows_are_of_the_zone_that_is_named_in_summer_and_winter() -> None:
     assert [is_open(early, zone, each) for each in twice] == [True, False]
     with pytest.raises(BadCron, match="no time zone"):
         zone_named("Europe/Atlantis")
+
+
+@pytest.mark.parametrize(
+    ("toml", "environ", "says"),
+    [
+        (
+            {"windows": ["0 0 30 2 * for 1h"]},
+            {},
+            "[autoscaler.disruption] windows = '0 0 30 2 * for 1h': '0 0 30 2 *' never matches: month 2 has no",
+        ),
+        (
+            {},
+            {"DISRUPTION_WINDOWS": "0 0 30 2 * for 1h"},
+            "DISRUPTION_WINDOWS = '0 0 30 2 * for 1h': '0 0 30 2",
+        ),
+        ({"time_zone": "Mars/Olympus"}, {}, "time_zone = 'Mars/Olympus': no time zone of this name is known"),
+    ],
+)
+def test_a_setting_that_never_matches_is_refused_with_field_value_and_fix(
+    toml: dict[str, object], environ: dict[str, str], says: str
+) -> None:
+    with pytest.raises(InvalidSettings, match=re.escape(says)):
+        load({"autoscaler": {"disruption": toml}}, environ)
+
+
+def test_windows_in_the_environment_are_separated_by_semicolons() -> None:
+    environ = {"DISRUPTION_WINDOWS": "0 2 1,15 * * for 1h; 0 3 * * sun for 30m"}
+    assert [str(each) for each in load({}, environ).settings.disruption.windows] == [
+        "0 2 1,15 * * for 1h",
+        "0 3 * * sun for 30m",
+    ]
