@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.failover.api import operations as ops
+from holdfast.failover.api.openapi import document
 from holdfast.failover.api.operations import Operation
 from tests.server.running import Answer, Running
 from tests.server.tenancy import Tenant, tenant
@@ -80,3 +81,13 @@ def test_a_refusal_is_not_remembered(server: Running, shop: Tenant) -> None:
     refused = server.call(ops.NEW_AGENT, shop.token, {"agent_id": "db"}, "later")
     assert refused.code == "INVALID_STATE"
     assert server.call(ops.NEW_AGENT, shop.token, {"agent_id": "third"}, "later").http_status == 200
+
+
+def test_the_document_promises_no_repeated_answer_with_a_secret(server: Running, shop: Tenant) -> None:
+    """What is stored are answers, and a secret is never stored."""
+    made = [server.call(ops.NEW_TOKEN, shop.token, {}, "twice").data["token"] for _ in range(2)]
+    assert made[0] != made[1]
+    paths = document("test")["paths"]
+    for operation in ops.OPERATIONS:
+        named = {each["name"] for each in paths[operation.path][operation.method.lower()]["parameters"]}
+        assert ("X-Request-ID" in named) is (operation.changes and not operation.secret), operation.name

@@ -277,6 +277,10 @@ def a_paused_group_gets_one_long_lease(trial: GroupTrial) -> None:
     (grant,) = case.renew(case.beat())
     assert 500 < grant.lease_s <= 600
     assert grant.lease_s <= case.left_s("i-1") <= 610
+    case.put(replace(case.found.value, paused_until_s=0.0))
+    (grant,) = case.renew(case.beat())
+    assert grant.lease_s <= trial.term.granted_s
+    assert case.left_s("i-1") > 500, "the agent counts the long one, whatever was granted after it"
 
 
 def ids_that_are_alike_are_different(trial: GroupTrial) -> None:
@@ -315,6 +319,9 @@ def an_instance_has_one_agent_for_all_its_life(trial: GroupTrial) -> None:
     subject = f"{ours.client_id}/another"
     found, write = ours.store.read(subject), Write(within, (Event("changed", AT_S),))
     _refused(Invalid, partial(ours.store.commit, subject, found, write, trial.new_id()))
+    (grant,) = ours.renew(replace(ours.beat(), agent_id="another"))
+    assert not grant.known, "nor does a heartbeat for it count there"
+    assert ours.left_s("i-1") <= 0
 
 
 def an_unknown_instance_has_no_session(trial: GroupTrial) -> None:
@@ -322,6 +329,16 @@ def an_unknown_instance_has_no_session(trial: GroupTrial) -> None:
     case = Case(trial)
     _refused(Conflict, partial(case.store.take_session, case.subject, "i-9", "s", "boot"))
     _refused(Invalid, partial(case.store.take_session, case.subject, "i-1", "s" * 129, "boot"))
+
+
+def only_a_standby_is_promoted(trial: GroupTrial) -> None:
+    """The body of the procedure refuses what the rules would never ask for."""
+    case = Case(trial)
+    promoting = case.revoke()
+    old, new = case.found.value.members
+    case.put(replace(case.found.value, members=(old, replace(new, status=Status.ZOMBIE))))
+    _refused(Conflict, partial(case.put, promoting))
+    assert case.store.read(case.subject).value.members[1].status is Status.ZOMBIE
 
 
 def every_attempt_is_charged(trial: GroupTrial) -> None:
@@ -372,6 +389,7 @@ DATABASE_PROMISES: tuple[Callable[[GroupTrial], None], ...] = (
     ids_that_databases_take_for_each_other_are_refused,
     an_instance_has_one_agent_for_all_its_life,
     an_unknown_instance_has_no_session,
+    only_a_standby_is_promoted,
     every_attempt_is_charged,
 )
 """Beside the others, what only a store with a schema of its own can get wrong."""

@@ -100,6 +100,27 @@ STATEMENTS: list[tuple[str, str, str, str, Promise]] = [
         "max(:granted_s, 0);",
         contract.a_paused_group_gets_one_long_lease,
     ),
+    (
+        "S4: what is no standby is promoted",
+        "promote_promote",
+        "AND instance_status IN ('running_replica', 'demoting')",
+        "",
+        contract.only_a_standby_is_promoted,
+    ),
+    (
+        "H46: a short lease ends the long one of a pause",
+        "renew",
+        "max(lease_until_s, {now} + :ratio * max(:granted_s, paused_until_s - {now}))",
+        "{now} + :ratio * max(:granted_s, paused_until_s - {now})",
+        contract.a_paused_group_gets_one_long_lease,
+    ),
+    (
+        "H41: a heartbeat under a sibling's name is heard",
+        "renew",
+        "AND instances.agent_id = b.agent_id",
+        "",
+        contract.an_instance_has_one_agent_for_all_its_life,
+    ),
 ]
 CODE: list[tuple[str, dict[str, str], Promise]] = [
     (

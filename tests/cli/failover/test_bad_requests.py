@@ -96,6 +96,23 @@ def test_a_server_that_hangs_is_not_waited_for(
     assert "did not answer: Read timed out" in said
 
 
+def test_a_server_that_hangs_up_is_told_without_a_librarys_words(shell: Shell) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+
+        def hang_up() -> None:
+            for _ in range(2):
+                caller, _ = deaf.accept()
+                caller.recv(65_536)
+                caller.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        said = shell.refused("status", code=1, FAILOVER_SERVER=url)
+        thread.join()
+    assert said == f"{url} did not answer: Remote end closed connection without response"
+
+
 def test_tls_where_there_is_none_is_told(shell: Shell, server: Running) -> None:
     said = shell.refused("status", code=1, FAILOVER_SERVER=server.url.replace("http", "https"))
     assert "TLS failed (wrong version number): check http or https in `server`, and `ca_file`" in said

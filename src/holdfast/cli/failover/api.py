@@ -7,7 +7,6 @@ from urllib.parse import quote, urlencode
 
 import urllib3
 from urllib3.exceptions import HTTPError, LocationValueError
-from urllib3.exceptions import SSLError as TlsError
 
 from holdfast.adapters.clock import new_id
 from holdfast.failover.api.operations import Operation
@@ -83,10 +82,10 @@ def _data(server: str, status: int, raw: bytes) -> Any:
 def _plain(error: BaseException) -> str:
     """The last cause, without the library's own words around it."""
     reason = getattr(error, "reason", None)
-    if isinstance(reason, BaseException):
-        return _plain(reason)
-    if isinstance(error, TlsError) and isinstance(error.args[0], BaseException):
-        return _plain(error.args[0])
+    causes = (reason, *error.args) if isinstance(error, HTTPError) else (reason,)
+    for cause in causes:
+        if isinstance(cause, BaseException):
+            return _plain(cause)
     if isinstance(error, ssl.SSLError):
         said = str(error.reason or error).replace("_", " ").lower()
         return f"TLS failed ({said}): check http or https in `server`, and `ca_file`"

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli.failover.session import Id, check_writable, dry_run, secret_file, session
+from holdfast.cli.failover.tokens import end_token, list_tokens
 from holdfast.cli.session import now_s, options, say_json
 from holdfast.cli.times import Days
 from holdfast.failover.tenants import Client, TokenKind
@@ -144,3 +145,7 @@ def token(
             click.echo(f"{out} would have a token of kind {kind}, valid for {days:g} days.")
         else:
             click.echo(f"{out} has a token of kind {kind}, valid for {days:g} days.")
+
+
+command.add_command(list_tokens)
+command.add_command(end_token)

@@ -40,9 +40,10 @@ def _database(settings: "Settings") -> "Iterator[Check]":
     def reached() -> str:
         with open_stores(settings) as stores:
             clients = len(stores.tenants.clients())
+            known = "1 client" if clients == 1 else f"{clients} clients"
             several = [agent for agent, count in stores.tenants.more_than_one_primary().items() if count > 1]
         assert not several, f"two primaries of {', '.join(several)}: the schema forbids it"
-        return f"{stores.where}: its schema is up to date, its commits are durable; {clients} clients"
+        return f"{stores.where}: its schema is up to date, its commits are durable; {known}"
 
     yield tried("database", "database", reached, "check the address, the user and its grants in `database`")
 

@@ -79,7 +79,11 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "parameters": [*_path_parameters(operation), *map(_query, operation.query)],
         "responses": {"200": _answer("Done."), **_refused(operation)},
     }
-    if operation.changes:
+    if operation.secret:
+        found["description"] += (
+            " Its answer holds a secret, and is not stored: X-Request-ID makes no difference."
+        )
+    elif operation.changes:
         found["parameters"].append(
             {
                 "name": "X-Request-ID",

@@ -43,6 +43,8 @@ class Operation:
     codes: tuple[Code, ...] = ()
     """Refusals of its own, beside those that every operation may give."""
     body_max: int = 16_384
+    secret: bool = False
+    """Its answer holds a secret, so it is not stored: the same request again makes, or takes, another one."""
 
     @property
     def changes(self) -> bool:
@@ -60,7 +62,7 @@ WAIT_MAX_S: Final = 30.0
 
 REGISTER = Operation(
     name="register", method="POST", path="/api/agents/register", caller=Caller.ENROLMENT, body=wire.Register,
-    what="Make an instance known. It grants no role.", codes=(Code.SESSION_HELD,),
+    what="Make an instance known. It grants no role.", codes=(Code.SESSION_HELD,), secret=True,
 )  # fmt: skip
 HEARTBEAT = Operation(
     name="heartbeat", method="POST", path=f"{GROUP}/heartbeat", caller=Caller.AGENT, body=wire.Heartbeat,
@@ -91,11 +93,12 @@ CLIENTS = Operation(
 )
 NEW_CLIENT = Operation(
     name="new_client", method="POST", path="/api/clients", caller=Caller.ADMIN, body=wire.NewClient,
-    what="Make a client; answers its first operator token, once.", codes=(Code.INVALID_STATE,),
+    what="Make a client; answers its first operator token, once.", codes=(Code.INVALID_STATE,), secret=True,
 )  # fmt: skip
 NEW_TOKEN = Operation(
     name="new_token", method="POST", path="/api/tokens", caller=Caller.OPERATOR, body=wire.NewToken,
     what="A further operator token of this client; the old ones stay valid until they expire or are removed.",
+    secret=True,
 )  # fmt: skip
 TOKENS = Operation(
     name="tokens", method="GET", path="/api/tokens", caller=Caller.OPERATOR,
@@ -118,7 +121,7 @@ AGENT = Operation(
 )  # fmt: skip
 ENROL = Operation(
     name="enrol", method="POST", path=f"{GROUP}/enrolments", caller=Caller.OPERATOR, body=wire.NewEnrolment,
-    what="A one-time token with which one instance enrols.",
+    what="A one-time token with which one instance enrols.", secret=True,
 )  # fmt: skip
 PRIMARY = Operation(
     name="primary", method="GET", path=f"{GROUP}/primary", caller=Caller.OPERATOR,
