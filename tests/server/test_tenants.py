@@ -12,8 +12,9 @@ import pytest
 from holdfast.failover.api import operations as ops
 from holdfast.failover.api.operations import OPERATIONS, Caller, Operation
 from holdfast.failover.tenants import TokenKind
+from holdfast.server.tokens import Tokens, issue
 from tests.server.running import Answer, Running
-from tests.server.tenancy import Tenant, tenant
+from tests.server.tenancy import Tenant, enrolled, tenant
 
 BODIES: dict[str, Any] = {
     "switch": {"dry_run": True},
@@ -96,6 +97,31 @@ def test_an_agent_speaks_only_for_its_own_instance(
     assert agents_call(server, operation, mine.token, mine.agent_id, mine.instance_id).http_status == 200
 
 
+def registers_as(server: Running, token: str, agent_id: str, instance_id: str) -> Answer:
+    body = {"agent_id": agent_id, "instance_id": instance_id, "session": "s-1", "boot_id": "b-1"}
+    return server.call(ops.REGISTER, token, body)
+
+
+def test_an_agent_registers_as_no_other(server: Running, shop: Tenant, bank: Tenant) -> None:
+    """Neither as a member of its own group, nor in another one; and a bound enrolment is for its instance."""
+    twin = enrolled(server, shop, "db", "shop-db-twin")
+    mine, sibling, theirs = shop.instances["db"], shop.instances["cache"], bank.instances["ledger"]
+    bound = server.token(TokenKind.ENROLMENT, client_id="shop", agent_id="db", instance_id="shop-db-new")
+    for token, agent_id, instance_id in (
+        (mine.token, "db", twin.instance_id),
+        (mine.token, "db", "shop-db-new"),
+        (mine.token, "cache", mine.instance_id),
+        (mine.token, "cache", sibling.instance_id),
+        (mine.token, "ledger", theirs.instance_id),
+        (bound, "db", twin.instance_id),
+        (bound, "cache", "shop-db-new"),
+    ):
+        answer = registers_as(server, token, agent_id, instance_id)
+        assert (answer.http_status, answer.code) == (404, "NOT_FOUND"), (agent_id, instance_id, answer)
+    assert registers_as(server, mine.token, "db", mine.instance_id).http_status == 200
+    assert registers_as(server, bound, "db", "shop-db-new").http_status == 200
+
+
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda op: op.name)
 def test_every_operation_refuses_a_token_of_another_kind(
     server: Running, shop: Tenant, operation: Operation
@@ -154,6 +180,12 @@ def test_one_client_cannot_end_the_others_token(server: Running, shop: Tenant, b
 def test_an_expired_token_opens_nothing(server: Running, shop: Tenant) -> None:
     old = server.token(TokenKind.OPERATOR, expires_in_s=-1.0, client_id="shop")
     assert server.call(ops.AGENTS, old).code == "UNAUTHENTICATED"
+    now, clock = [0.0], Tokens(server.server.stores.tenants, lambda: now[0], lambda: 0.0)
+    secret, token = issue(TokenKind.OPERATOR, now_s=0.0, expires_in_s=1.0, client_id="shop")
+    server.server.stores.tenants.add_token(token)
+    assert clock.find(f"Bearer {secret}") == clock.remembered(f"Bearer {secret}")
+    now[0] = 1.0
+    assert clock.remembered(f"Bearer {secret}") is None, "also while it is remembered"
 
 
 def test_secrets_are_shown_once_and_stored_as_digests(server: Running, shop: Tenant) -> None:
