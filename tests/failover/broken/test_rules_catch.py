@@ -87,6 +87,10 @@ VARIANTS: dict[str, tuple[Changes, Story]] = {
         {"standby": {"    if member.interrupted:": "    if False:"}},
         promises.an_interrupted_standby_is_not_promoted,
     ),
+    "H33: a standby that is stopping is ready": (
+        {"standby": {'    if report.status != "running":': "    if False:"}},
+        promises.a_standby_that_is_stopping_is_not_promoted,
+    ),
     "H43: a standby without a watchdog is promoted": (
         {"standby": {"    if not report.watchdog_ok:": "    if False:"}},
         promises.no_standby_without_a_watchdog_is_promoted,
@@ -178,6 +182,10 @@ VARIANTS: dict[str, tuple[Changes, Story]] = {
     "H37: a former primary is ended while its successor is broken": (
         {"departure": {"        if _has_data(situation, member) and not well:\n": "        if False:\n"}},
         machine_promises.a_former_primary_is_ended_only_while_another_serves_well,
+    ),
+    "H37: a zombie that may be the last good copy is condemned": (
+        {"departure": {"if ours and serves_well(situation):": "if ours:"}},
+        machine_promises.a_zombie_is_not_condemned_while_it_may_be_the_last_good_copy,
     ),
     "B7: the wait before an end is lost": (
         {"departure": {"        if situation.now_s < member.terminate_at_s:": "        if False:"}},

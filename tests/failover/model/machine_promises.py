@@ -161,6 +161,20 @@ def zombies_leave_after_their_retention_and_not_before(make: Make) -> None:
     assert made.group.member("i-1") is None
 
 
+def a_zombie_is_not_condemned_while_it_may_be_the_last_good_copy(make: Make) -> None:
+    """What is condemned is never taken back: an operator could not revive it any more."""
+    made = machines(make, settings=GroupSettings(standbys=0, auto_terminate=False, zombie_retention_s=3_600))
+    take(made)
+    made.live(5)
+    made.silent |= {"i-2", "i-3"}
+    made.now += 4_000
+    made.live(10)
+    assert made.status("i-1") is Status.ZOMBIE, "no other member serves well"
+    made.silent.clear()
+    made.live(30)
+    assert made.effects == [Terminate("i-1")]
+
+
 def a_late_first_launch_is_ended_and_never_enabled(make: Make) -> None:
     made = machines(make, settings=GroupSettings(standbys=2, launch_timeout_s=30))
     made.commit(change_settings(made.group, {"standbys": 3}, "ada", made.now))

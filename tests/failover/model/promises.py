@@ -190,6 +190,14 @@ def an_interrupted_standby_is_not_promoted(make: Make) -> None:
     assert made.group.holder == "i-1", "it may come back; i-2 goes for certain"
 
 
+def a_standby_that_is_stopping_is_not_promoted(make: Make) -> None:
+    made = bench(make)
+    made.reports["i-2"] = replace(made.reports["i-2"], status="stopping")
+    made.live(2)
+    made = lost(made)
+    assert made.group.primary == "i-3", "i-2 has asked to be relieved"
+
+
 def no_standby_without_a_watchdog_is_promoted(make: Make) -> None:
     made = bench(make)
     made.reports["i-2"] = replace(made.reports["i-2"], watchdog_ok=False)

@@ -274,6 +274,8 @@ def test_an_operator_may_say_that_a_machine_is_gone_but_not_of_what_may_serve() 
     bench = standing()
     gone = asks.gone(bench.group, "i-1", "ada", bench.now, lease_left_s=9.0)
     assert refused(gone) == "INVALID_STATE"
+    gone = asks.gone(bench.group, "i-1", "ada", bench.now, lease_left_s=0.0)
+    assert refused(gone) == "INVALID_STATE", "it is primary, and its lease is renewed any moment"
     bench.silent.add("i-1")
     bench.live(15)
     assert refused(asks.gone(bench.group, "i-1", "ada", bench.now, lease_left_s=3.0)) == "INVALID_STATE"
