@@ -81,8 +81,11 @@ class Topology:
         self._with_volumes: dict[tuple[PodClass, VolumeNeeds], PodClass] = {}
         self._journal: list[tuple[str, PodClass | None, int]] = []
         to_place = tuple(to_place)
-        there = [(room, [pod for pod in pods if pod.status.phase not in FINISHED]) for room, pods in nodes]
-        asking = [pod for pods in (*(pods for _, pods in there), to_place) for pod in pods if _asks(pod)]
+        asking, there = [pod for pod in to_place if _asks(pod)], []
+        for room, pods in nodes:  # one pass: 150,000 pods are more than a processor keeps at hand
+            here = [pod for pod in pods if pod.status.phase not in FINISHED]
+            there.append((room, here))
+            asking += [pod for pod in here if _asks(pod)]
         all_rules = {id(rules): rules for rules in map(self._reader.rules_of, asking)}.values()
         self._terms_in_play = TermsInPlay(term for rules in all_rules for term in rules.terms)
         having = [pod for pod in asking if is_weighed(pod)]
