@@ -72,7 +72,7 @@ def gauges(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
             len(snapshot.unsatisfiable),
             "Pods that no pool could ever run.",
         ),
-        ("holdfast_interrupted", own, len(cluster.interrupted), "Instances with a notice."),
+        ("holdfast_interrupted", own, _noticed(cluster), "Instances with a notice."),
         ("holdfast_terminating", own, len(cluster.condemned), "Instances whose end is not confirmed yet."),
         *_action(cluster, own, now_s),
         *_holds(cluster, own),
@@ -126,6 +126,10 @@ def _workers(cluster: Cluster, snapshot: Snapshot, own: Mapping[str, str]) -> It
     for (pool, zone, state), count in sorted(counted.items()):
         labels = {**own, "pool": pool, "zone": zone, "state": state}
         yield "holdfast_workers", labels, count, "Workers by pool, zone and state."
+
+
+def _noticed(cluster: Cluster) -> int:
+    return sum(row.kind is not NoticeKind.REPLACE for row in cluster.interrupted)
 
 
 def _by_choice(cluster: Cluster, own: Mapping[str, str], now_s: float) -> Iterable[Gauge]:
