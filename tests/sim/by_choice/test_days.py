@@ -36,7 +36,10 @@ def test_consolidation_saves_money_and_no_pod_waits_longer(days: int, tick_s: fl
 
     assert [*off.accidents, *on.accidents] == []
     assert on.ledger.usd < CHEAPER[days] * off.ledger.usd, (on.ledger, off.ledger)
-    assert on.ledger.longest_s <= WAITS_LONGER_MAX * off.ledger.longest_s, (on.ledger, off.ledger)
+    # The ledger is kept by the minute, and pods are helped only by a tick.
+    assert on.ledger.longest_s <= WAITS_LONGER_MAX * off.ledger.longest_s + tick_s, (on.ledger, off.ledger)
+    if tick_s <= 60:
+        assert on.ledger.waited_s <= WAITS_LONGER_MAX * off.ledger.waited_s, (on.ledger, off.ledger)
     told = {logged.event.kind for logged in on.events(0)}
     assert {"nodeEmpty", "nodeUnderused", "replacing", "completeScaleDown"} <= told
     assert not {"nodeEmpty", "nodeUnderused", "replacing"} & {logged.event.kind for logged in off.events(0)}
