@@ -80,7 +80,9 @@ def test_all_pods_are_held_for_little_more_than_first_fit_at_most(
         nodes * room.usd for room in candidate.rooms if (nodes := first_fit(wants, room.free)) is not None
     ]
     if bills:
-        assert sum(room.usd for room in packed.opened) <= min(bills) * DEARER_MAX + 0.001
+        # The last node is whole, however little is left for it: that matters only where few are needed.
+        one_more = min(room.usd for room in candidate.rooms)
+        assert sum(room.usd for room in packed.opened) <= min(bills) * DEARER_MAX + one_more
     for need in packed.needs:
         assert need.types or len({room.instance_type for room in candidate.rooms}) == 1
 

@@ -64,10 +64,12 @@ class Suited:
 
 
 class _NewNode(NodeBin):
-    __slots__ = ("zones",)
+    __slots__ = ("kinds", "zones")
 
     def __init__(self, room: Room, zones: frozenset[str]) -> None:
         super().__init__(room)
+        self.kinds: tuple[Kind, ...] = ()
+        """Those that hold what was put on it, once all was."""
         self.zones = zones
         """Where it may still be made: each pod that is put on it may narrow that."""
 
@@ -253,7 +255,7 @@ class Pool:
         """All that was put on its new nodes."""
         return sum((node.used for node in self._opened), Amount())
 
-    def bounds(self, used: Amount) -> Iterator[tuple[float, str]]:
+    def bounds(self, used: Amount) -> Iterator[tuple[float, Kind]]:
         """For each type what as much would cost on it at the least, were it one piece after the other."""
         for kind in self._choice.kinds:
             most = (
@@ -262,7 +264,7 @@ class Pool:
                 (kind.least.pods, used.pods),
             )
             if all(has > 0 or not wanted for has, wanted in most):
-                yield kind.usd * max(-(-wanted // has) for has, wanted in most if wanted), kind.name
+                yield kind.usd * max(-(-wanted // has) for has, wanted in most if wanted), kind
 
     def opened(self) -> tuple[Room, ...]:
         """As they were before anything was put on them, each in a zone that suits all on it."""
@@ -276,12 +278,15 @@ class Pool:
 
     def _kinds(self, node: _NewNode) -> tuple[Kind, ...]:
         """The types that hold all that was put on it, the cheapest first."""
+        if node.kinds:
+            return node.kinds
         key = node.used, node.room.instance_type
         if key not in self._holding:
             used, own = key
             found = tuple(kind for kind in self._choice.kinds if kind.holds(used))
             self._holding[key] = found or tuple(kind for kind in self._choice.kinds if kind.name == own)
-        return self._holding[key]
+        node.kinds = self._holding[key]
+        return node.kinds
 
     def needs(self, there: Counter[str]) -> tuple[Need, ...]:
         """`there`: how many nodes each zone has; the emptiest that will do is asked for."""
@@ -353,10 +358,10 @@ def cheapest_first(pools: Sequence[Pool], group: PodGroup, left: int, waiting: W
     )
 
 
-def promising_types(pools: Sequence[Pool], usd: float) -> list[str]:
+def promising_types(pools: Sequence[Pool], usd: float) -> list[Kind]:
     """Types of which as many as are needed at the least would cost less than this, the cheapest first."""
     used = sum((pool.used for pool in pools), Amount())
     if not used.pods or not usd:
         return []
-    bounds = sorted(bound for pool in pools for bound in pool.bounds(used) if bound[0] < usd * WORTHWHILE)
-    return list(dict.fromkeys(name for _, name in bounds))
+    bounds = [bound for pool in pools for bound in pool.bounds(used) if bound[0] < usd * WORTHWHILE]
+    return [kind for _, kind in sorted(bounds, key=lambda bound: (bound[0], bound[1].name))]

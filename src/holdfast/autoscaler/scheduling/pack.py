@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from holdfast.autoscaler.scheduling.fit import Room, is_vouched_for, misfit, shortage, taken_port
-from holdfast.autoscaler.scheduling.machines.choice import Waiting
+from holdfast.autoscaler.scheduling.machines.choice import Kind, Waiting
 from holdfast.autoscaler.scheduling.machines.spare import Spares, placed_in, taken_away
 from holdfast.autoscaler.scheduling.new_nodes import (
     Candidate,
@@ -25,6 +25,7 @@ from holdfast.autoscaler.scheduling.pod_groups import (
     Placed,
     PodGroup,
     fill,
+    greediest_first,
     group_pods,
     largest_first,
 )
@@ -130,10 +131,12 @@ def pack(
                 topology.add_node(room)
         groups = largest_first(group_pods(pods, topology))
 
-        def packed(preferred: str = "") -> tuple[Packed, list[Pool]]:
+        def packed(preferred: Kind | None = None) -> tuple[Packed, list[Pool]]:
+            name = preferred.name if preferred is not None else ""
+            ordered = greediest_first(groups, preferred.least) if preferred is not None else groups
             with topology.trial():
-                pools = in_order(candidates, rooms, limit, topology, offerings_min, preferred)
-                return _pack(groups, rooms, pools, left_alone, topology, spares), pools
+                pools = in_order(candidates, rooms, limit, topology, offerings_min, name)
+                return _pack(ordered, rooms, pools, left_alone, topology, spares), pools
 
         best, pools = packed()
         for preferred in promising_types(pools, best.usd)[:PLANS_MAX]:

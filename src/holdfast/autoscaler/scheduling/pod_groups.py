@@ -63,16 +63,17 @@ def group_pods(pods: Iterable[Pod], topology: Topology) -> list[PodGroup]:
     """The pods in groups, in the order of their first."""
     groups: dict[tuple[bytes, PodClass | None], list[Pod]] = {}
     lately: list[tuple[PodSpec, list[Pod]]] = []
+    is_idle = topology.is_idle
     for pod in pods:
         # One that says the same as one before goes with it, without a key of its own.
-        may_compare = topology.is_idle and _says_all_in_its_spec(pod)
+        may_compare = is_idle and _says_all_in_its_spec(pod)
         for example, members in lately if may_compare else ():
             if _says_the_same(pod.spec, example):
                 members.append(pod)
                 break
         else:
             # Labels decide only where some rule asks for them.
-            alike = None if topology.is_idle else topology.class_of(pod)
+            alike = None if is_idle else topology.class_of(pod)
             members = groups.setdefault((_key(pod), alike), [])
             members.append(pod)
             if may_compare:
@@ -146,6 +147,16 @@ def largest_first(groups: list[PodGroup]) -> list[PodGroup]:
 
     def share(group: PodGroup) -> float:
         return group.wants.cpu_m / cpu_m + group.wants.memory / memory
+
+    return sorted(groups, key=share, reverse=True)
+
+
+def greediest_first(groups: Iterable[PodGroup], node: Amount) -> list[PodGroup]:
+    """By the greatest share of such a node that one of them takes of anything."""
+
+    def share(group: PodGroup) -> float:
+        wants = group.wants
+        return max(wants.cpu_m / max(1, node.cpu_m), wants.memory / max(1, node.memory))
 
     return sorted(groups, key=share, reverse=True)
 
