@@ -33,7 +33,7 @@ INVARIANTS: Final = (
         (
             "S-A2:",
             "H1: a node takes pods",
-            "H4: what was launched",
+            *("H4: what was launched", "H4: a kubelet that is late"),
             "H10:",
             "A6: the replacement",
             "A6: a hint that becomes certain",
@@ -160,11 +160,12 @@ INVARIANTS: Final = (
 OF_NO_INVARIANT: Final = (
     *("H11:", "A.9.9:", "A6: a notice for a machine that we removed", "PENDING_UP_SEC:"),
     *("C10:", "C11:", "C12:", "C13:", "worker rows", "all restart"),
-    *("H29:", "H44:", "B14:"),
+    *("H29:", "H44:", "B14:", "by choice:", "messages:"),
 )
 """Variants that break a promise of their own: how fast notices are heard, and whose; how long pods wait;
 whose a row is; how tables are made and lists are read; one restart at a time; what a client may launch; an
-upgrade of the agent; a request that is answered twice."""
+upgrade of the agent; a request that is answered twice; what is disrupted by choice; what operators are
+told."""
 
 VARIANTS_REQUIRED: Final = (
     "by choice",

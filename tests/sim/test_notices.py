@@ -83,7 +83,7 @@ SHELLS: dict[str, tuple[str, dict[str, str], str, int]] = {
     "A6: whether an interrupted node is replaced is decided anew by every tick": (
         "interruption",
         {
-            "        if not affected.replacement\n        and (": "        if (",
+            "        if not affected.replacement\n        and affected.kind": "        if affected.kind",
             "full = left + len(wanted) >= settings.max_workers": "full = False",  # the guard behind
         },
         "one replacement each",

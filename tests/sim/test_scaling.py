@@ -14,7 +14,7 @@ from tests.sim.fleets import Fleet, a_fleet, busy_days
 
 HOURS = 24
 DAYS = ((0, 1), (2, 3, 4, 7, 8), (5, 6, 9, 10, 11))
-SHIFT = pytest.param((18,), 8, id="a shift")
+SHIFT = pytest.param((7,), 8, id="a shift")
 """Seeds that are lived one after the other, so that in each of these everything befalls some machine."""
 PHASES = ("idle", "intended", "joining", "planned", "interrupted")
 KINDS = ("completeScaleUp", "completeScaleDown", "interrupted", "drained", "terminating", "launchRefused")

@@ -22,14 +22,14 @@ class Variant(NamedTuple):
 
 VARIANTS = {
     "H1: no sweep looks for what a late launch brought": Variant(
-        "workflow", "        sweep.claim(cluster, snapshot, settings, now_s),\n", "", "S-A3", 13
+        "workflow", "        sweep.claim(cluster, snapshot, settings, now_s),\n", "", "S-A3", 29
     ),
     "H1: a node takes pods though no record names its machine, in the simulated fleet": Variant(
         "sweep",
         "        if worker.instance_id in named\n        and worker.alive\n",
         "        if worker.alive\n",
         "S-A2",
-        6,
+        29,
     ),
     "H5: a node is deleted when its machine was not listed once": Variant(
         "sweep",

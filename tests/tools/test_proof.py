@@ -8,9 +8,11 @@ import pytest
 
 from tests import proof
 from tests.autoscaler.broken import test_bad_days as destruction
+from tests.autoscaler.broken import test_by_choice_catches as by_choice
 from tests.autoscaler.broken import test_interleavings_catch as interleavings
 from tests.autoscaler.broken import test_late_catches as late
 from tests.autoscaler.broken import test_moves_catch as moves
+from tests.autoscaler.broken import test_notifications_catch as messages
 from tests.autoscaler.broken import test_stories_catch as stories
 from tests.autoscaler.broken import test_whole_catches as whole
 from tests.failover.broken import test_interleavings_catch as taking_over
@@ -50,6 +52,8 @@ TITLES = [
     *destruction.BRAKES,
     *destruction.WHOLES,
     *notices.SHELLS,
+    *by_choice.VARIANTS,
+    *messages.VARIANTS,
     *agreeing.CASES,
     *guards.CASES,
     guards.UNCONDITIONAL,

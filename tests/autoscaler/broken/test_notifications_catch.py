@@ -9,20 +9,20 @@ from tests.variants import broken
 WORKFLOW = "holdfast.autoscaler.notifications.workflow"
 
 VARIANTS = {
-    "a try of another process is not waited for": {
+    "messages: a try of another process is not waited for": {
         "for each, receipt in _wanted(board, plan, now_s) if receipt.retry_s <= now_s]": (
             "for each, receipt in _wanted(board, plan, now_s)]"
         )
     },
-    "an end is not told to a channel that was told of the beginning": {
+    "messages: an end is not told to a channel that was told of the beginning": {
         "receipt.stage is Stage.BEGUN and (receipt.told or receipt.retry_s <= now_s)": "False"
     },
-    "what has arrived is not noted": {
+    "messages: what has arrived is not noted": {
         'replace(receipt, told=True, owner=""), Kind.MESSAGE_SENT': (
             'replace(receipt, owner=""), Kind.MESSAGE_SENT'
         )
     },
-    "a cause is forgotten before every channel knows of its end": {
+    "messages: a cause is forgotten before every channel knows of its end": {
         "return all(receipt.stage is Stage.OVER and receipt.told for receipt in open_ones)": "return True"
     },
 }
