@@ -115,6 +115,22 @@ def test_only_commands_print() -> None:
     assert_none(refused(calls_of({"print"}, "raise, return or tell an event; commands print"), elsewhere))
 
 
+def unfiltered(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Texts from outside must not steer a terminal; JSON escapes them by itself."""
+    for node in nodes(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("click.echo", "click.secho"):
+            what = ast.unparse(node.args[0]) if node.args else ""
+            if not what.startswith("json.dumps("):
+                yield (
+                    node.lineno,
+                    f"click.echo({what[:40]}…): print by `say`, which lets no control character out",
+                )
+
+
+def test_commands_print_by_what_filters_control_characters() -> None:
+    assert_none(refused(unfiltered, python("src/holdfast/cli/autoscaler", "src/holdfast/cli/failover")))
+
+
 def test_pure_modules_open_no_door_that_needs_no_import() -> None:
     assert_none(refused(calls_of(DOORS, "a pure module reaches nothing: make it a port"), python(*PURE)))
 

@@ -111,7 +111,7 @@ class Calls:
 
     def _ask_register(self, line: Line, token: str) -> Answer:
         body, path = self.registration, "/api/agents/register"
-        # The same registration has the same id: a repeat after a lost answer gets the same token.
+        # The same registration has the same id: a repeat after a lost answer is not another one.
         request_id = _digest(self.session, token, self.identity.instance_id)
         return line.ask("POST", path, body, within_s=REGISTER_S, request_id=request_id, token=token)
 

@@ -12,7 +12,7 @@ import click
 
 from holdfast.cli.autoscaler.session import creating, owner, session
 from holdfast.cli.autoscaler.tick import row, went_wrong
-from holdfast.cli.session import WRONG, log_format, options
+from holdfast.cli.session import WRONG, log_format, options, say
 from holdfast.cli.times import Seconds
 
 if TYPE_CHECKING:
@@ -163,6 +163,6 @@ def _served(collector: "MetricsCollector", address: str, port: int | None, every
             serving.enter_context(served(collector, address, port, every_s))
         except OSError as error:
             told = f"error: --metrics-port {port} on {address}: {error.strerror}; choose another"
-            click.echo(told, err=True)
+            say(told, err=True)
             raise SystemExit(WRONG) from error
         yield

@@ -7,7 +7,7 @@ import click
 
 from holdfast.cli.failover.session import Id, check_writable, dry_run, secret_file, session
 from holdfast.cli.failover.tokens import end_token, list_tokens
-from holdfast.cli.session import now_s, options, say_json
+from holdfast.cli.session import now_s, options, say, say_json
 from holdfast.cli.times import Days
 from holdfast.failover.tenants import Client, TokenKind
 from holdfast.kernel import Invalid
@@ -71,9 +71,9 @@ def add(
         if as_json:
             say_json({**asdict(client), "token_file": str(path), "dry_run": dry_run})
         elif dry_run:
-            click.echo(f"Client {client_id} would be made; its operator's token would be in {path}.")
+            say(f"Client {client_id} would be made; its operator's token would be in {path}.")
         else:
-            click.echo(f"Client {client_id} is made; its operator's token is in {path}.")
+            say(f"Client {client_id} is made; its operator's token is in {path}.")
 
 
 @command.command(name="list")
@@ -142,9 +142,9 @@ def token(
             told = {"token_id": token_id, "kind": kind, "file": str(out), "expires_s": made.expires_s}
             say_json({**told, "dry_run": dry_run})
         elif dry_run:
-            click.echo(f"{out} would have a token of kind {kind}, valid for {days:g} days.")
+            say(f"{out} would have a token of kind {kind}, valid for {days:g} days.")
         else:
-            click.echo(f"{out} has a token of kind {kind}, valid for {days:g} days.")
+            say(f"{out} has a token of kind {kind}, valid for {days:g} days.")
 
 
 command.add_command(list_tokens)

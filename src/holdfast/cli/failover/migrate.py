@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli.failover.session import dry_run, session
-from holdfast.cli.session import busy, options, say_json
+from holdfast.cli.session import busy, options, say, say_json
 
 
 @click.command(name="migrate")
@@ -43,9 +43,9 @@ def command(config: Path | None, as_json: bool, database: str | None, dry_run: b
         if as_json:
             say_json({"database": where, "degraded": degraded})
             return
-        click.echo(f"{where}: the schema is up to date.")
+        say(f"{where}: the schema is up to date.")
         for row in degraded:
-            click.echo(f"{row['client_id']}/{row['agent_id']} has no primary: {row['reason']}")
+            say(f"{row['client_id']}/{row['agent_id']} has no primary: {row['reason']}")
 
 
 def _tell_pending(database: str, as_json: bool) -> None:
@@ -55,6 +55,6 @@ def _tell_pending(database: str, as_json: bool) -> None:
     if as_json:
         say_json({"database": where, "pending": names, "dry_run": True})
     elif names:
-        click.echo(f"{where}: {len(names)} migrations would be applied: {', '.join(names)}")
+        say(f"{where}: {len(names)} migrations would be applied: {', '.join(names)}")
     else:
-        click.echo(f"{where}: the schema is up to date.")
+        say(f"{where}: the schema is up to date.")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from holdfast.cli.failover.session import Id, dry_run, session
-from holdfast.cli.session import options, say_json
+from holdfast.cli.session import options, say, say_json
 from holdfast.cli.times import clock
 from holdfast.failover.tenants import Token
 from holdfast.kernel import Invalid
@@ -70,7 +70,7 @@ def end_token(config: Path | None, as_json: bool, client_id: str, token_id: str,
             say_json({**_shown(found), "ended": not dry_run, "dry_run": dry_run})
         else:
             will = "would be ended" if dry_run else "is ended: it opens nothing within seconds"
-            click.echo(f"Token {token_id} of kind {found.kind} {will}.")
+            say(f"Token {token_id} of kind {found.kind} {will}.")
 
 
 def _tokens(stores: Any, client_id: str) -> list[Token]:

@@ -27,11 +27,17 @@ from tests.tidy.repository import ROOT
 
 HOOKS = ROOT / "examples" / "failover" / "hooks"
 LEASE_S, HEARTBEAT_S, TIMEOUT_S = 5.0, 1.0, 1.5
+_GIVEN: set[int] = set()
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+    """One that was not given before: its machine may not listen yet, and a probe would ask another's."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            port = int(listening.getsockname()[1])
+        if port not in _GIVEN:
+            _GIVEN.add(port)
+            return port
 
 
 def end(process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:

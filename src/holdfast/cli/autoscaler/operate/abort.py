@@ -39,8 +39,8 @@ def command(config: Path | None, as_json: bool, why: str) -> None:
             return
         if changed:
             say(f"Aborted: {', '.join(kept)} {'stays' if len(kept) == 1 else 'stay'} in service.")
-            click.echo("Keep it from choosing others with `holdfast autoscaler pause`.")
+            say("Keep it from choosing others with `holdfast autoscaler pause`.")
         else:
-            click.echo("There is no scale-down that could still be aborted.")
+            say("There is no scale-down that could still be aborted.")
         if leaving:
             say(f"Terminating already, and not to be stopped: {', '.join(leaving)}")

@@ -35,4 +35,4 @@ def command(config: Path | None, as_json: bool, until_s: float, why: str) -> Non
             say_json({"paused": True, "until_s": int(until_s), "why": why.strip()})
         else:
             say(f"Paused until {clock(until_s)}: {why.strip()}")
-            click.echo("End it earlier with `holdfast autoscaler resume`.")
+            say("End it earlier with `holdfast autoscaler resume`.")

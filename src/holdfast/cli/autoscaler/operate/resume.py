@@ -7,7 +7,7 @@ import click
 from holdfast.app.autoscaler.steer import change
 from holdfast.autoscaler import operator
 from holdfast.cli.autoscaler.session import session
-from holdfast.cli.session import options, say_json
+from holdfast.cli.session import options, say, say_json
 
 
 @click.command(name="resume")
@@ -24,4 +24,4 @@ def command(config: Path | None, as_json: bool) -> None:
         if as_json:
             say_json({"paused": False, "was_paused": was_paused})
         else:
-            click.echo("Resumed." if was_paused else "It was not paused.")
+            say("Resumed." if was_paused else "It was not paused.")

@@ -8,7 +8,7 @@ import click
 
 from holdfast.cli.failover.api import Api, Refused
 from holdfast.cli.failover.session import Id, agent, check_writable, dry_run, secret_file, session
-from holdfast.cli.session import options, say_json
+from holdfast.cli.session import options, say, say_json
 from holdfast.cli.times import Hours
 from holdfast.failover.api.codes import Code
 from holdfast.failover.api.operations import AGENTS, ENROL, NEW_AGENT
@@ -51,7 +51,7 @@ def command(
         if as_json:
             say_json({"agent_id": agent_id, "file": str(out), "expires_in_s": hours * 3_600})
         else:
-            click.echo(f"{out} lets one instance join {agent_id}; it is valid for {hours:g} h, and once.")
+            say(f"{out} lets one instance join {agent_id}; it is valid for {hours:g} h, and once.")
 
 
 def _try(api: Api, agent_id: str, out: Path, as_json: bool) -> None:
@@ -61,7 +61,7 @@ def _try(api: Api, agent_id: str, out: Path, as_json: bool) -> None:
         say_json({"agent_id": agent_id, "file": str(out), "new": agent_id not in groups, "dry_run": True})
     else:
         made = "" if agent_id in groups else f", and the group {agent_id} would be made"
-        click.echo(f"{out} would let one instance join {agent_id}{made}.")
+        say(f"{out} would let one instance join {agent_id}{made}.")
 
 
 def _enrolment(api: Api, agent_id: str, body: dict[str, object]) -> Any:

@@ -4,9 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import click
-
 from holdfast.cli.failover.api import Api
+from holdfast.cli.session import say
 from holdfast.failover.api.operations import AGENT, HISTORY
 from holdfast.kernel import Unknown
 
@@ -35,8 +34,8 @@ def follow(api: Api, agent_id: str, since_version: int, for_s: float, tell: Call
         time.sleep(ASK_EVERY_S)
 
 
-def say(line: str) -> None:
-    click.echo(f"  {line}", err=True)
+def say_step(line: str) -> None:
+    say(f"  {line}", err=True)
 
 
 def quiet(line: str) -> None:

@@ -8,7 +8,7 @@ import click
 
 from holdfast.cli.failover.operate.follow import ASK_EVERY_S
 from holdfast.cli.failover.session import agent, dry_run, session
-from holdfast.cli.session import WRONG, now_s, options, say_json
+from holdfast.cli.session import WRONG, now_s, options, say, say_json
 from holdfast.cli.times import clock, to_come
 from holdfast.failover.api.operations import AGENT, PAUSE
 
@@ -56,18 +56,18 @@ def command(
             if as_json:
                 say_json(paused)
             else:
-                click.echo(f"{agent_id} would be paused until {clock(until_s)}")
+                say(f"{agent_id} would be paused until {clock(until_s)}")
             return
         held = long_lease(api, agent_id, for_s)
         if as_json:
             say_json({**paused, "held_by": held})
         else:
-            click.echo(f"{agent_id} is paused until {clock(until_s)}: {why.strip()}")
+            say(f"{agent_id} is paused until {clock(until_s)}: {why.strip()}")
             said = (
                 f"{held} has its long lease: servers and database may be stopped now." if held else NOT_HELD
             )
-            click.echo(said, err=not held)
-            click.echo(f"End it earlier with `holdfast failover resume {agent_id}`.")
+            say(said, err=not held)
+            say(f"End it earlier with `holdfast failover resume {agent_id}`.")
         if not held:
             raise SystemExit(WRONG)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli.failover.session import Id, Session, dry_run, session
-from holdfast.cli.session import options, say_json
+from holdfast.cli.session import options, say, say_json
 from holdfast.failover.api.operations import RECOVER
 
 
@@ -45,9 +45,9 @@ def command(
         if as_json:
             say_json(done)
             return
-        click.echo(done["told"])
+        say(done["told"])
         for stranger in done["unknown_members"]:
-            click.echo(f"unknown to the database: {stranger}; enrol it again")
+            say(f"unknown to the database: {stranger}; enrol it again")
 
 
 AHEAD = 1_000_000_000
@@ -68,6 +68,4 @@ def _database(ours: Session, dry_run: bool, as_json: bool) -> None:
         say_json({"database": where, "change_number": found, "raised_to": wanted, "dry_run": dry_run})
     else:
         would = "would be raised" if dry_run else "is raised"
-        click.echo(
-            f"{where}: its change number {would} from {found} to {wanted}; servers go on within seconds."
-        )
+        say(f"{where}: its change number {would} from {found} to {wanted}; servers go on within seconds.")

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli.failover.session import agent, dry_run, session
-from holdfast.cli.session import options, say_json
+from holdfast.cli.session import options, say, say_json
 from holdfast.failover.api.operations import RESUME
 
 
@@ -20,6 +20,6 @@ def command(config: Path | None, as_json: bool, agent_id: str, dry_run: bool) ->
         if as_json:
             say_json(resumed)
         elif not resumed["was_paused"]:
-            click.echo(f"{agent_id} was not paused.")
+            say(f"{agent_id} was not paused.")
         else:
-            click.echo(f"{agent_id} {'would be' if dry_run else 'is'} no longer paused.")
+            say(f"{agent_id} {'would be' if dry_run else 'is'} no longer paused.")

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli.failover.session import Id, dry_run, session
-from holdfast.cli.session import options, say_json
+from holdfast.cli.session import options, say, say_json
 from holdfast.failover.api.operations import REVIVE
 
 
@@ -32,6 +32,6 @@ def command(config: Path | None, as_json: bool, instance_id: str, why: str, dry_
             say_json(revived)
         elif revived["was_zombie"]:
             may = "could" if dry_run else "may"
-            click.echo(f"{instance_id} {may} be promoted again, as soon as it is ready.")
+            say(f"{instance_id} {may} be promoted again, as soon as it is ready.")
         else:
-            click.echo(f"{instance_id} is a standby already.")
+            say(f"{instance_id} is a standby already.")

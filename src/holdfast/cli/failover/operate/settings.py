@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from holdfast.cli.failover.session import agent, dry_run, session
-from holdfast.cli.session import options, say_json
+from holdfast.cli.session import options, say, say_json
 from holdfast.failover.api import wire
 from holdfast.failover.api.operations import AGENT, SETTINGS
 
@@ -38,7 +38,7 @@ def command(
             say_json(stored)
             return
         if body and dry_run:
-            click.echo(f"nothing is changed; the settings of {agent_id} would be:")
+            say(f"nothing is changed; the settings of {agent_id} would be:")
         from rich.text import Text
 
         from holdfast.cli.render import facts, show

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from holdfast.cli.failover.session import Id, dry_run, session
-from holdfast.cli.session import options, say_json
+from holdfast.cli.session import options, say, say_json
 from holdfast.failover.api.operations import GONE, SWEEP
 
 
@@ -31,7 +31,7 @@ def command(config: Path | None, as_json: bool, gone: str | None, why: str, dry_
         if gone:
             found = ours.api().call(GONE, {"why": why.strip(), "dry_run": dry_run}, instance_id=gone)
             does = "would be" if dry_run else "is"
-            say_json(found) if as_json else click.echo(f"{gone} {does} terminated in the books.")
+            say_json(found) if as_json else say(f"{gone} {does} terminated in the books.")
             return
         found = ours.api().call(SWEEP, {"dry_run": dry_run})
         if as_json:
@@ -39,6 +39,6 @@ def command(config: Path | None, as_json: bool, gone: str | None, why: str, dry_
             return
         for row in found["due"]:
             does = "would end" if dry_run else "ends"
-            click.echo(f"{does} {row['instance_id']} of {row['agent_id']}: {row['reason']}")
+            say(f"{does} {row['instance_id']} of {row['agent_id']}: {row['reason']}")
         if not found["due"]:
-            click.echo(f"Nothing is due: {found['zombies']} zombies, {found['terminating']} terminating.")
+            say(f"Nothing is due: {found['zombies']} zombies, {found['terminating']} terminating.")

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from holdfast.cli.failover.operate.follow import follow, quiet, say
+from holdfast.cli.failover.operate.follow import follow, quiet, say_step
 from holdfast.cli.failover.session import Id, agent, dry_run, session
-from holdfast.cli.session import WRONG, options, say_json
+from holdfast.cli.session import WRONG, options, say, say_json
 from holdfast.cli.times import Seconds
 from holdfast.failover.api.operations import SWITCH
 
@@ -51,9 +51,9 @@ def command(
 
 def _tell_candidates(asked: Any) -> None:
     for rejected in asked["rejected"]:
-        click.echo(f"not {rejected['instance_id']}: {rejected['reason']}", err=True)
+        say(f"not {rejected['instance_id']}: {rejected['reason']}", err=True)
     chosen = asked["candidate"] or "a machine that is yet to be launched"
-    click.echo(f"{'would go' if asked['dry_run'] else 'goes'} to {chosen}", err=True)
+    say(f"{'would go' if asked['dry_run'] else 'goes'} to {chosen}", err=True)
 
 
 def finish(api: Any, agent_id: str, asked: Any, wait_s: float, as_json: bool) -> None:
@@ -64,15 +64,15 @@ def finish(api: Any, agent_id: str, asked: Any, wait_s: float, as_json: bool) ->
         if as_json:
             say_json(asked)
         return
-    group = follow(api, agent_id, asked["version"], wait_s, quiet if as_json else say)
+    group = follow(api, agent_id, asked["version"], wait_s, quiet if as_json else say_step)
     done = group["settled"] and group["primary"] not in (None, asked["old"])
     if as_json:
         say_json({**asked, "done": done, "group": group})
     elif done:
-        click.echo(f"{group['primary']} is the primary of {agent_id}.")
+        say(f"{group['primary']} is the primary of {agent_id}.")
     elif group["settled"]:
-        click.echo(f"It failed: {group['primary'] or 'no instance'} is the primary of {agent_id}.", err=True)
+        say(f"It failed: {group['primary'] or 'no instance'} is the primary of {agent_id}.", err=True)
     else:
-        click.echo(f"Not done after {wait_s:g} s; it goes on. `holdfast failover why {agent_id}`", err=True)
+        say(f"Not done after {wait_s:g} s; it goes on. `holdfast failover why {agent_id}`", err=True)
     if not done:
         raise SystemExit(WRONG)
