@@ -10,20 +10,24 @@ from tools.endure.campaign import Campaign
 from tools.endure.ground import start_ground
 from tools.endure.load import Late
 from tools.endure.phase import Phase
-from tools.endure.shells import LambdaShell, LoopShell, Shell
+from tools.endure.shells import LambdaShell, LoopShell, Shell, TogetherShell
 from tools.parts.part import Absent
 
-SHELLS: dict[str, type[LoopShell] | type[LambdaShell]] = {"loop": LoopShell, "lambda": LambdaShell}
+SHELLS: dict[str, type[LoopShell | LambdaShell | TogetherShell]] = {
+    "loop": LoopShell,
+    "lambda": LambdaShell,
+    "together": TogetherShell,
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make endure", description=__doc__)
     parser.add_argument("--hours", type=float, default=1.0, help="how long, of all shells together")
     parser.add_argument("--rounds", type=int, default=0, help="end after so many of each shell, if sooner")
-    parser.add_argument("--shell", choices=[*SHELLS, "both"], default="both")
+    parser.add_argument("--shell", choices=[*SHELLS, "all"], default="all")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="draws the kills")
     asked = parser.parse_args()
-    chosen = list(SHELLS) if asked.shell == "both" else [asked.shell]
+    chosen = list(SHELLS) if asked.shell == "all" else [asked.shell]
     print(f"seed {asked.seed}, {asked.hours:g} h of {' and '.join(chosen)}", flush=True)
     try:
         done = [endure(name, asked.seed, asked.hours / len(chosen), asked.rounds) for name in chosen]

@@ -25,6 +25,8 @@ from tools.parts.running import Running
 
 SOURCE = Path(__file__).parents[2] / "src"
 EVERY_S = 1.0
+RARELY_S = 10.0
+"""Of loops that watch: what they do soon, they do because they saw it."""
 FUNCTION_TIMEOUT_S = 30
 SCHEDULED = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
 
@@ -60,6 +62,7 @@ class LoopShell(Shell):
     """`holdfast autoscaler run`.  Notices are put into its inbox from outside."""
 
     name = "loop"
+    words: Sequence[str] = ("--every", str(EVERY_S))
 
     def __init__(self, ground: Ground) -> None:
         self._ground, self._running = ground, Running("autoscaler")
@@ -69,7 +72,7 @@ class LoopShell(Shell):
 
     def _start(self) -> None:
         program = Path(sys.executable).parent / "holdfast"
-        words = ["autoscaler", "run", "--config", str(self._settings), "--every", str(EVERY_S)]
+        words = ["autoscaler", "run", "--config", str(self._settings), *self.words]
         self._running.start(self.name, [program, *words, "--create-tables"], env=self._ground.environment)
 
     def aim(self) -> None:
@@ -142,6 +145,46 @@ class LambdaShell(Shell):
         for each in (self._scheduled, self._called):
             each.stop()
         self._schedule.join(10 * FUNCTION_TIMEOUT_S)
+
+
+class WatchingShell(LoopShell):
+    name = "watch"
+    words = ("--watch", "--every", str(RARELY_S))
+
+
+class TogetherShell(Shell):
+    """Two loops that watch and a function, at once on one record: any is killed, and the others go on."""
+
+    name = "together"
+
+    def __init__(self, ground: Ground) -> None:
+        self._loops = [WatchingShell(ground), WatchingShell(ground)]
+        self._function = LambdaShell(ground)
+        self._all: list[Shell] = [*self._loops, self._function]
+        self._turn = 0
+
+    def aim(self) -> None:
+        self._function.aim()
+
+    def kill(self) -> bool:
+        """One after the other; the next one where there is nothing to kill."""
+        for _ in self._all:
+            self._turn += 1
+            if self._all[self._turn % len(self._all)].kill():
+                return True
+        return False
+
+    def tell(self, events: Sequence[EventBridge]) -> None:
+        """By the function's queue, or straight into the inbox that all of them share."""
+        self._turn += 1
+        (self._function if self._turn % 2 else self._loops[0]).tell(events)
+
+    def log(self) -> str:
+        return "\n".join(f"=== {each.name}\n{each.log()}" for each in self._all)
+
+    def stop(self) -> None:
+        for each in self._all:
+            each.stop()
 
 
 class Environment:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from holdfast.adapters.kubernetes import CALLS, Call, Denied, KubernetesApi, volumes
 from holdfast.adapters.kubernetes.auth.access import Access
@@ -163,6 +164,18 @@ def test_the_doctor_finds_nothing_to_mend(api: KubernetesApi) -> None:
     assert [permission.fix for permission in can_i(api.client, (*CALLS, REVIEW_ACCESS))] == [""] * (
         len(CALLS) + 1
     )
+
+
+def test_the_deployment_is_one_that_the_api_server_takes(cluster: Cluster, applied: list[Any]) -> None:
+    places = {
+        "ConfigMap": "/api/v1/namespaces/holdfast/configmaps",
+        "Deployment": "/apis/apps/v1/namespaces/holdfast/deployments",
+        "PodDisruptionBudget": "/apis/policy/v1/namespaces/holdfast/poddisruptionbudgets",
+    }
+    for document in yaml.safe_load_all(manifest.PATH.with_name("autoscaler.yaml").read_text()):
+        path = f"{places[document['kind']]}?dryRun=All&fieldValidation=Strict"
+        answer = cluster.request("POST", path, document)
+        assert answer.status == 201, answer
 
 
 def test_each_call_of_the_product_is_tried_here(api: KubernetesApi) -> None:
