@@ -37,6 +37,7 @@ def test_a_launched_worker_is_seen_as_it_is(world: World) -> None:
         pool="default",
         action_id=world.action,
         token=row.token(world.action),
+        template=f"{row.template_id}:{row.template_version}",
     )
     assert found.launched_s > 1_700_000_000
     assert found.is_ours, "its client token follows from its action"
