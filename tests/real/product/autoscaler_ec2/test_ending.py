@@ -3,6 +3,7 @@
 import pytest
 
 from holdfast.adapters.aws.ec2 import Denied
+from holdfast.adapters.aws.ec2.terminate import terminate
 from holdfast.cloud.launches import Termination
 from holdfast.kernel import Busy, Unknown
 from tests.real.product.autoscaler_ec2.world import World
@@ -66,11 +67,12 @@ def test_a_denial_of_some_holds_up_no_others(world: World) -> None:
     assert world.cloud.terminate(ids) == dict.fromkeys(ids, ACCEPTED), "asked for in two halves"
 
 
-def test_a_denial_of_all_names_the_permission(world: World) -> None:
+def test_a_denial_of_all_is_told_of_each_and_names_the_permission_where_it_is_asked_for(world: World) -> None:
     ids = world.launched(world.action, count=3)
-    world.ec2.fail_next("TerminateInstances", code="UnauthorizedOperation", status=403, times=9)
+    world.ec2.fail_next("TerminateInstances", code="UnauthorizedOperation", status=403, times=10)
+    assert world.cloud.terminate(ids) == dict.fromkeys(ids, Termination.DENIED)
     with pytest.raises(Denied, match="grant the role this action: ec2:TerminateInstances"):
-        world.cloud.terminate(ids)
+        terminate(world.client, ids)
 
 
 def test_a_throttled_end_is_busy_and_a_lost_one_unknown(world: World) -> None:
