@@ -5,59 +5,21 @@ import hashlib
 import hmac
 import json
 import socket
-import threading
-import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
 from holdfast.adapters.webhook import Webhook, key_of
 from holdfast.kernel import Busy, Invalid, Unknown
+from tests.receiver import Receiver, receiving
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of sorts").decode()
 
 
-class Receiver(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.got: list[tuple[dict[str, str], bytes]] = []
-        self.status, self.body, self.hangs_s = 200, b"", 0.0
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/secret-path"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Receiver
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.got.append(({k.lower(): v for k, v in self.headers.items()}, body))
-        time.sleep(self.server.hangs_s)
-        self.send_response(self.server.status)
-        if 300 <= self.server.status < 400:
-            self.send_header("location", "/elsewhere")
-        self.send_header("content-length", str(len(self.server.body)))
-        self.end_headers()
-        self.wfile.write(self.server.body)
-
-    def log_message(self, *said: Any) -> None:
-        pass
-
-
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with Receiver() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+    with receiving() as made:
+        yield made
 
 
 def test_a_receiver_can_check_who_sent_it(receiver: Receiver) -> None:

@@ -1,7 +1,6 @@
 """What follows a tick: on a real file and over real HTTP, and never in the way."""
 
 import logging
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,8 +21,8 @@ from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud import Market, Offering, Prices
 from holdfast.kernel import Busy
-from tests.adapters.test_webhook import Receiver
 from tests.autoscaler.unit.snapshots import snapshot, worker
+from tests.receiver import Receiver, receiving
 
 PRICES = Prices(
     {
@@ -35,12 +34,8 @@ PRICES = Prices(
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with Receiver() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+    with receiving() as made:
+        yield made
 
 
 def settings_in(folder: Path, receiver: Receiver) -> Settings:

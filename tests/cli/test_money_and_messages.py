@@ -1,6 +1,5 @@
 """`cost` and `notifications` at the command line."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +8,9 @@ import pytest
 
 from holdfast.autoscaler.record import PoolFailure
 from holdfast.cloud import Market, Offering
-from tests.adapters.test_webhook import Receiver
 from tests.cli.small_shell import Shell, shell_in
 from tests.cli.small_world import USD
+from tests.receiver import Receiver, receiving
 from tests.workloads import ZONES, pod
 
 
@@ -28,12 +27,8 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with Receiver() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+    with receiving() as made:
+        yield made
 
 
 def test_cost_says_who_pays_for_what(shell: Shell) -> None:
