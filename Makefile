@@ -16,8 +16,8 @@ $(READY): requirements.txt pyproject.toml tools/setup
 up: $(READY) ## watch the product work (ARGS="--for 20" ends by itself; ARGS=--help lists the rest)
 	@$(BIN)/holdfast up $(ARGS)
 
-# Needs only PyPI; the tidy tests belong to `make check`.  Three at a time on two cores: a third of them waits.
-HERE := -n 3 --dist worksteal --ignore=tests/real --ignore=tests/tidy
+# Needs only PyPI; the tidy tests belong to `make check`.
+HERE := -n 2 --dist worksteal --ignore=tests/real --ignore=tests/tidy
 
 test: $(READY) ## before each commit: the tests that need only PyPI, and the table of what they prove
 	@$(BIN)/python -m tools.parts install ministack
