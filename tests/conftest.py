@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Generator, Iterator
 
 import hypothesis
@@ -34,6 +35,10 @@ def _leads(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell without a terminal starts what runs beside it deaf to Ctrl-C, and so would be what tests start.
+    for each in (signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(each) is signal.SIG_IGN:
+            signal.signal(each, signal.SIG_DFL)
     if _leads(config):
         os.environ["HOLDFAST_PROOF"] = str(os.getpid())  # the workers inherit both
         os.environ[seeds.BASE] = str(seeds.base())

@@ -1,8 +1,9 @@
 """Pods that differ in nothing that decides where they may run: considered once, placed by arithmetic."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 import msgspec
 
@@ -62,13 +63,13 @@ def owner_of(pod: Pod) -> str:
 def group_pods(pods: Iterable[Pod], topology: Topology) -> list[PodGroup]:
     """The pods in groups, in the order of their first."""
     groups: dict[tuple[bytes, PodClass | None], list[Pod]] = {}
-    lately: list[tuple[PodSpec, list[Pod]]] = []
+    lately: list[tuple[object, list[Pod]]] = []
     is_idle = topology.is_idle
     for pod in pods:
         # One that says the same as one before goes with it, without a key of its own.
-        may_compare = is_idle and _says_all_in_its_spec(pod)
-        for example, members in lately if may_compare else ():
-            if _says_the_same(pod.spec, example):
+        said = _said(pod.spec) if is_idle and _says_all_in_its_spec(pod) else None
+        for before, members in lately if said is not None else ():
+            if said == before:
                 members.append(pod)
                 break
         else:
@@ -76,8 +77,8 @@ def group_pods(pods: Iterable[Pod], topology: Topology) -> list[PodGroup]:
             alike = None if is_idle else topology.class_of(pod)
             members = groups.setdefault((_key(pod), alike), [])
             members.append(pod)
-            if may_compare:
-                lately.insert(0, (pod.spec, members))
+            if said is not None:
+                lately.insert(0, (said, members))
                 del lately[LATELY_MAX:]
     return [_group(tuple(group), topology) for group in groups.values()]
 
@@ -87,28 +88,27 @@ LATELY_MAX = 4
 
 
 def _says_all_in_its_spec(pod: Pod) -> bool:
-    """Without claims, of which the scheduler may say more, and without a person's word."""
-    for volume in pod.spec.volumes:
+    """Without rules and claims, of which the scheduler may say more, and without a person's word."""
+    spec = pod.spec
+    if spec.affinity is not None or spec.topology_spread_constraints or spec.resource_claims:
+        return False
+    for volume in spec.volumes:
         if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
             return False
     return SAFE_TO_EVICT not in pod.metadata.annotations
 
 
-def _says_the_same(one: PodSpec, other: PodSpec) -> bool:
-    """In all that makes the key."""
-    return (
-        one.containers == other.containers
-        and one.tolerations == other.tolerations
-        and one.node_selector == other.node_selector
-        and one.affinity == other.affinity
-        and one.topology_spread_constraints == other.topology_spread_constraints
-        and one.init_containers == other.init_containers
-        and one.resources == other.resources
-        and one.overhead == other.overhead
-        and one.scheduler_name == other.scheduler_name
-        and one.scheduling_gates == other.scheduling_gates
-        and len(one.resource_claims) == len(other.resource_claims)
-    )
+_said: Callable[[PodSpec], object] = attrgetter(
+    "containers",
+    "init_containers",
+    "resources",
+    "overhead",
+    "node_selector",
+    "tolerations",
+    "scheduler_name",
+    "scheduling_gates",
+)
+"""All that makes the key of such a pod."""
 
 
 def _group(pods: tuple[Pod, ...], topology: Topology) -> PodGroup:

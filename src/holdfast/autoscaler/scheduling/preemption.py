@@ -65,10 +65,10 @@ def foreseen(
     at_s: float,
 ) -> dict[str, str]:
     """By uid: the nodes where these pods will preempt others, one on each; only where there is no room."""
-    lowest = min((each.spec.priority for there in on.values() for each in there), default=None)
-    if lowest is None:
-        return {}
-    may = [pod for pod in pods if pod.spec.priority > lowest and _may_preempt(pod, at_s)]
+    may = [pod for pod in pods if _may_preempt(pod, at_s)] if on else []
+    if may:
+        lowest = min((each.spec.priority for there in on.values() for each in there), default=0)
+        may = [pod for pod in may if pod.spec.priority > lowest]
     if not may or len(may) > FORESEEN_MAX:
         return {}
     found: dict[str, str] = {}

@@ -9,6 +9,7 @@ a person put on a node by hand would be missing on the next.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 
 from msgspec import structs
 
@@ -76,10 +77,10 @@ def room_of(node: KubeNode, pods: Iterable[Pod], instance: Instance | None = Non
     )
 
 
-def daemons(pods: Iterable[Pod]) -> list[Pod]:
-    """One pod of each DaemonSet, the one that asks for most."""
+def daemons(nodes: Iterable[Iterable[Pod]]) -> list[Pod]:
+    """Of the pods on these nodes one of each DaemonSet, the one that asks for most."""
     largest: dict[tuple[str, str], tuple[tuple[int, int], Pod]] = {}
-    for pod in pods:
+    for pod in chain.from_iterable(nodes):
         if is_daemon(pod) and pod.status.phase not in FINISHED:
             owner, wants = controller_of(pod), requests_of(pod)
             key, size = (pod.metadata.namespace, owner.name if owner else ""), (wants.cpu_m, wants.memory)

@@ -97,15 +97,18 @@ class Simulation:
         self._on: defaultdict[str, list[Pod]] = defaultdict(list)
         self._nominated: defaultdict[str, list[Pod]] = defaultdict(list)
         """By node: pods for which the scheduler makes room there."""
-        on, unbound = self._on, self.unbound
-        for pod in pods:
+        self._refused: list[Pod] = []
+        on, unbound, refused = self._on, self.unbound, self._refused
+        for pod in pods:  # one pass: so many pods are more than a processor keeps at hand
             name = pod.spec.node_name
             if name:
                 on[name].append(pod)
-            else:
-                unbound.append(pod)
-                if pod.status.nominated_node_name and pod.metadata.deletion_timestamp is None:
-                    self._nominated[pod.status.nominated_node_name].append(pod)
+                continue
+            unbound.append(pod)
+            if is_unschedulable(pod):
+                refused.append(pod)
+            elif pod.status.nominated_node_name and pod.metadata.deletion_timestamp is None:
+                self._nominated[pod.status.nominated_node_name].append(pod)
         self._packed: dict[int, Packed] = {}
         self._stay: dict[str, str] = {}
         self._replaceable: dict[str, tuple[tuple[str, ...], str]] = {}
@@ -120,13 +123,12 @@ class Simulation:
         return [*self.pods_on(node_name), *nominated] if nominated else self.pods_on(node_name)
 
     @cached_property
-    def _refused(self) -> list[Pod]:
-        return [pod for pod in self.unbound if is_unschedulable(pod)]
-
-    @cached_property
     def demand(self) -> list[Pod]:
         """Pods that the scheduler finds no room for, and will not make room for either."""
-        return [pod for pod in self._refused if pod.metadata.uid not in self.preempting]
+        preempting = self.preempting
+        if not preempting:
+            return self._refused
+        return [pod for pod in self._refused if pod.metadata.uid not in preempting]
 
     @cached_property
     def preempting(self) -> dict[str, str]:
@@ -224,7 +226,7 @@ class Simulation:
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        every_node_runs = daemons(pod for pods in self._on.values() for pod in pods)
+        every_node_runs = daemons(self._on.values())
         of_fleet = self._settings.max_workers - sum(worker.alive for worker in self._workers)
         return tuple(
             candidate(

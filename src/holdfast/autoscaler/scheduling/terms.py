@@ -75,11 +75,20 @@ class RulesReader:
         self._namespaces = namespaces
         self._taken_over: dict[bytes, list[str]] = {}
         self._read: dict[tuple[str, bytes, tuple[tuple[str, str | None], ...]], PodRules] = {}
+        self._of: dict[int, tuple[Pod, PodRules]] = {}
+        """By the id of a pod, with the pod itself: so no other pod ever gets that id."""
 
     def rules_of(self, pod: Pod) -> PodRules:
         spec = pod.spec
         if spec.affinity is None and not spec.topology_spread_constraints:
             return NO_RULES
+        known = self._of.get(id(pod))
+        if known is None:
+            known = self._of[id(pod)] = pod, self._rules_by_template(pod)
+        return known[1]
+
+    def _rules_by_template(self, pod: Pod) -> PodRules:
+        spec = pod.spec
         labels, said = pod.metadata.labels, _encode((spec.affinity, spec.topology_spread_constraints))
         taken_over = self._taken_over.get(said)
         if taken_over is None:

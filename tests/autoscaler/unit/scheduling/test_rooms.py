@@ -97,7 +97,7 @@ def test_of_each_daemon_set_the_pod_that_asks_for_most_counts_and_none_that_is_o
         pod("web"),
     ]
 
-    assert [each.metadata.name for each in daemons(pods)] == ["a-2", "b-1"]
+    assert [each.metadata.name for each in daemons([pods])] == ["a-2", "b-1"]
 
 
 def test_a_new_node_offers_what_its_type_does() -> None:

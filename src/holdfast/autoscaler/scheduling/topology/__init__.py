@@ -283,7 +283,9 @@ class Topology:
 def _asks(pod: Pod) -> bool:
     """Whether the pod itself may ask for anything that is counted here."""
     spec = pod.spec
-    return spec.affinity is not None or bool(spec.topology_spread_constraints) or is_weighed(pod)
+    if spec.affinity is not None or spec.topology_spread_constraints:
+        return True
+    return bool(spec.volumes) and is_weighed(pod)
 
 
 def _all_select(terms: Iterable[Term], pods: PodClass) -> bool:
