@@ -225,8 +225,8 @@ class Executor:
 
     def _drain(self, effect: Drain) -> Drained:
         node = self._node(effect.instance_id)
-        if node is None:
-            return Drained()
+        if node is None:  # a listing that lacks it is no proof that nothing runs there
+            return Drained(blocked_by="its node is not listed")
         pods = self.kubernetes.pods(node.metadata.name)
         if effect.deadline_s:
             return self._move(node, pods, effect)

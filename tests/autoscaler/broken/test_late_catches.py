@@ -24,7 +24,7 @@ from tests.autoscaler.unit.tick import test_tick as ticking
 from tests.cli.small_world import SmallWorld
 from tests.proof import prove
 from tests.variants import autoscaler_shell_without, autoscaler_without, broken
-from tests.workloads import budget, node
+from tests.workloads import budget, node, pod
 
 HOUR_S = 3_600
 UNOPENED = snapshot(*TWO, worker("i-9", joining=True))
@@ -63,6 +63,12 @@ def opens_late(module: Any) -> str:
     )
     executing.do(executor, Admit("i-1"))
     return "a node is opened by an old record" if cluster.log else ""
+
+
+def takes_an_unlisted_node_for_drained(module: Any) -> str:
+    executor = executing.executor_of(executing.Cluster(node(), [pod("a", node="n-1")]), made=module.Executor)
+    executor.names = {}  # as of a listing that lacks the node
+    return "" if executing.drained(executor).blocked_by else "a node that is not listed counts as drained"
 
 
 def collide(module: Any) -> str:
@@ -104,6 +110,10 @@ EXECUTING: dict[str, tuple[dict[str, str], Tell]] = {
     "S-A4: a node is opened by a record that was read long ago": (
         {'            self._still_fresh(ADMIT_WITHIN_S, "admit")\n': ""},
         opens_late,
+    ),
+    "S-A4: a node that is not listed counts as drained": (
+        {'return Drained(blocked_by="its node is not listed")': "return Drained()"},
+        takes_an_unlisted_node_for_drained,
     ),
     "H11: evictions under one budget are sent side by side": (
         {"                turns.enter_context(self._turn(called))\n": ""},

@@ -274,7 +274,7 @@ def _drain(world: World, instance_id: str, action_id: str, *, hurried: bool) -> 
         return world, Drained("a pod that must stay")
     machine = world.machine(instance_id)
     if machine is None or not machine.node:
-        return world, Drained()
+        return world, Drained("its node is not listed")
     cordoned = _cordon(world, instance_id, action_id)
     return changed(cordoned, instance_id, lambda m: replace(m, pods=False)), Drained()
 

@@ -200,7 +200,7 @@ def test_a_tick_that_read_the_record_too_long_ago_opens_no_node() -> None:
 def test_a_node_whose_name_another_machine_has_taken_is_not_drained() -> None:
     cluster = Cluster(node(instance_id="i-other"), [pod("a", node="n-1")])
 
-    assert drained(executor_of(cluster)) == Drained()
+    assert drained(executor_of(cluster)) == Drained("its node is not listed")
     assert cluster.log == []
 
 

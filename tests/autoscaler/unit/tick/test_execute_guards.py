@@ -55,7 +55,7 @@ def test_a_machine_whose_node_was_never_seen_is_not_looked_for() -> None:
 
     for effect in (Admit("i-9"), CordonNode("i-9", "act"), Uncordon("i-9", "act")):
         assert do(executor_of(cluster), effect) == Happened(None)
-    assert drained(executor_of(cluster), Drain("i-9", "act")) == Drained()
+    assert drained(executor_of(cluster), Drain("i-9", "act")) == Drained("its node is not listed")
     assert cluster.log == []
 
 
