@@ -74,17 +74,22 @@ def accept(
     return Write(accepted, (Event(AutoscalerEvent.CLUSTER_ACCEPTED, now_s, about=uid, reason=why),))
 
 
-def restored(cluster: Cluster, stored: int, last: int, now_s: float) -> Write[Cluster]:
-    """The record is older than its log: go on behind the log, with what is older than now unknown.
+def restored(
+    cluster: Cluster, stored: int, last: int, now_s: float, joined: tuple[str, ...] | None = None
+) -> Write[Cluster]:
+    """The record is older than its log: go on behind the log.
 
-    Which machines have joined since is not known, nor who holds the lock.  An action that was open then has
-    long gone on, and its next request would bear the token of another: it is given up.  What was not seen
-    then may have been seen since: absence and silence are noted anew, and count from now.
+    `joined` is what its log says has joined; None: what is older than now may have.  Who holds the lock is
+    not known.  An action that was open then has long gone on, and its next request would bear the token of
+    another: it is given up.  What was not seen then may have been seen since: absence and silence are noted
+    anew, and count from now.
     """
     action = cluster.scale_up or cluster.scale_down
-    why = (
-        f"it was of version {stored}, and its log goes on to {last}: what happened between is not known to it"
-    )
+    why = f"it was of version {stored}, and its log goes on to {last}: "
+    if joined is None:
+        why += "what happened between is not known to it"
+    else:
+        why += "of what happened between it knows which machines have joined"
     if action is not None:
         why += f"; {action.action_id} is given up"
     given_up = replace(
@@ -100,7 +105,8 @@ def restored(cluster: Cluster, stored: int, last: int, now_s: float) -> Write[Cl
         nodeless=(),
         missing=(),
         not_ready=(),
-        joined_since_s=int(now_s),
+        joined=cluster.joined if joined is None else joined,
+        joined_since_s=int(now_s) if joined is None else cluster.joined_since_s,
         lock=FREE,
     )
     numbers = {"stored": stored, "last": last}

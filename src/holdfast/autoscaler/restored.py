@@ -4,6 +4,7 @@ from holdfast.autoscaler import identity
 from holdfast.autoscaler.codec import SUBJECT
 from holdfast.autoscaler.ports import ClusterStore
 from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.sweep.joined import recalled
 from holdfast.kernel import NewId, Versioned
 
 
@@ -15,6 +16,8 @@ def read_on(store: ClusterStore, now_s: float, new_id: NewId) -> tuple[Versioned
     found = store.read(SUBJECT)
     if found.restored_from is None:
         return found, ""
-    write = identity.restored(found.value, found.restored_from, found.version, now_s)
+    stored, last = found.restored_from, found.version
+    joined = recalled(found.value, store.events(SUBJECT, stored), stored, last)
+    write = identity.restored(found.value, stored, last, now_s, joined)
     gone_on = store.commit(SUBJECT, found, write, new_id())
     return gone_on, f"the record was restored: {write.events[0].reason}"

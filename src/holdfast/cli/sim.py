@@ -4,7 +4,7 @@ import json
 
 import click
 
-from holdfast.sim.living import live, live_badly
+from holdfast.sim.living import HEALING_H, live, live_badly
 
 
 @click.command(name="sim")
@@ -16,7 +16,7 @@ from holdfast.sim.living import live, live_badly
     type=click.FloatRange(min=0, min_open=True),
     default=24.0,
     show_default=True,
-    help="Virtual hours of faults; three hours of healing follow.",
+    help=f"Virtual hours of faults; {HEALING_H:g} hours of healing follow.",
 )
 @click.option("--bad-days", is_flag=True, help="Only the fleet, on its bad days.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")

@@ -6,18 +6,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler import decide, identity, interruption, record, sweep, workflow
+from holdfast.autoscaler import decide, interruption, record, sweep, workflow
 from holdfast.autoscaler.ports import DeleteNode, Terminate
 from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import (
-    READY,
     Cluster,
     Condemned,
     Interrupted,
     Launch,
     LaunchStatus,
     Missing,
-    NotReady,
     ScaleUp,
     Tombstone,
 )
@@ -180,21 +178,6 @@ def a_loss_is_made_good_once(module: Any) -> None:
     assert module.needed(cluster, crowded, cluster.interrupted, roomy) == ([gone], [])
 
 
-def what_was_missing_yesterday_counts_from_now(module: Any) -> None:
-    """The table is restored to a time at which a node was missing, and one was not ready; both came back.
-    Today they are missing and silent again, for a moment."""
-    yesterday = replace(
-        JOINED,
-        nodeless=(Missing("i-0", LONG_AGO_S),),
-        missing=(Missing("i-1", LONG_AGO_S),),
-        not_ready=(NotReady("i-2", LONG_AGO_S),),
-        interrupted=(Interrupted("i-3", NoticeKind.NOT_READY, LONG_AGO_S, LONG_AGO_S, READY),),
-    )
-    today = module.restored(yesterday, 7, 70, NOW_S).value
-    silent = [node(f"n-{n}", zone="abc"[n % 3], ready=n > 3) for n in range(30)]
-    assert a_day([MACHINES[0], *MACHINES[2:]], silent[1:], today, minutes=3) == []
-
-
 def pods_get_no_more_than_the_maximum_while_a_listing_is_in_doubt(module: Any) -> None:
     """No machine is listed, their nodes are Ready, and one kubelet is late at this very look."""
     late = [node(f"n-{n}", ready=n > 0) for n in range(4)]
@@ -240,7 +223,6 @@ CLAIMS = {
     a_machine_lives_while_a_node_bears_its_name: shipped,
     two_actions_have_two_ids: record,
     pods_get_no_more_than_the_maximum_while_a_listing_is_in_doubt: decide,
-    what_was_missing_yesterday_counts_from_now: identity,
     a_loss_is_made_good_once: interruption,
     no_machine_ends_for_missing_nodes: shipped,
     what_never_joined_waits_while_lists_are_wrong: shipped,
@@ -277,21 +259,6 @@ VARIANTS = {
         "holdfast.autoscaler.record",
         {'            return f"{first}.2"\n': "            return first\n"},
         two_actions_have_two_ids,
-    ),
-    "S-A9: a restored record ends what was missing yesterday": (
-        "holdfast.autoscaler.identity",
-        {"        nodeless=(),\n": ""},
-        what_was_missing_yesterday_counts_from_now,
-    ),
-    "S-A9: a restored record deletes a node whose machine was missing yesterday": (
-        "holdfast.autoscaler.identity",
-        {"        missing=(),\n": ""},
-        what_was_missing_yesterday_counts_from_now,
-    ),
-    "S-A9: a restored record ends what was not ready yesterday": (
-        "holdfast.autoscaler.identity",
-        {"            if row.kind is not NoticeKind.NOT_READY\n": ""},
-        what_was_missing_yesterday_counts_from_now,
     ),
     "H4: a kubelet that is late while no machine is listed makes room for another": (
         "holdfast.autoscaler.decide",

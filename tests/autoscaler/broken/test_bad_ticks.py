@@ -70,8 +70,24 @@ def test_a_record_that_was_restored_goes_on_behind_its_log_and_says_so() -> None
     assert any("the record was restored" in problem for problem in result.problems)
     told = [logged.event.kind for logged in bench.store.events(SUBJECT, last)]
     assert told[0] == "recordRestored"
-    assert bench.record.joined_since_s == int(NOW_S), "what has joined since is not known"
+    since_s = bench.record.joined_since_s
+    assert 0 < since_s == yesterday[SUBJECT]["joinedSinceEpoch"], "its log tells what has joined since"
     assert bench.tick(60).problems == ()
+
+
+def test_a_restored_record_whose_log_has_expired_in_part_knows_no_more_what_has_joined() -> None:
+    bench = Bench(SmallWorld.of(3))
+    bench.tick(60)
+    yesterday = dict(bench.store.items)
+    for n in range(5):
+        found = bench.store.read(SUBJECT)
+        bench.store.commit(SUBJECT, found, operator.pause(found.value, n + 1, "a test", NOW_S), f"today-{n}")
+    bench.store.items = yesterday
+    del bench.store.log.by_subject[SUBJECT][found.version, 0]
+    bench.world.its_nodes, bench.world.machines = [], []
+
+    assert any("what happened between is not known to it" in problem for problem in bench.tick(60).problems)
+    assert bench.record.joined_since_s == int(NOW_S)
 
 
 def conflicts_are_paced(made: Any) -> None:

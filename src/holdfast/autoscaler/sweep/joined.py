@@ -5,6 +5,7 @@ Rule 1: a machine that joined is remembered for as long as it is there.  It is n
 Rule 2: that its node is gone counts only when it was seen twice, some time apart, and never for many at
         once: that is a trouble, and with a trouble nothing is noted here.
 Rule 3: what is older than this memory may have joined.
+Rule 4: a record that was restored recalls from its log what has joined since, if the log has no hole.
 """
 
 from collections.abc import Sequence
@@ -16,10 +17,14 @@ from holdfast.autoscaler.record import Cluster, Missing, Swept
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.cloud import LEAVING
-from holdfast.kernel import Event, Write
+from holdfast.kernel import Event, Logged, Write
 from holdfast.kernel.write import EVENTS_MAX
 
 HOUR_S: Final = 3_600
+JOINED: Final = (AutoscalerEvent.JOINED, AutoscalerEvent.SEEN_JOINED)
+GONE: Final = (AutoscalerEvent.TERMINATED, AutoscalerEvent.RECLAIMED)
+BEGUN_ANEW: Final = (AutoscalerEvent.CLUSTER_KNOWN, AutoscalerEvent.CLUSTER_ACCEPTED)
+"""The memory began anew, and no event names what was in it."""
 
 
 def seen(cluster: Cluster, snapshot: Snapshot, now_s: float) -> Write[Cluster] | None:
@@ -32,6 +37,23 @@ def seen(cluster: Cluster, snapshot: Snapshot, now_s: float) -> Write[Cluster] |
         return None
     events = tuple(Event(AutoscalerEvent.SEEN_JOINED, now_s, about=i) for i in new)
     return Write(replace(cluster, joined=(*cluster.joined, *new)), events)
+
+
+def recalled(cluster: Cluster, log: Sequence[Logged], stored: int, last: int) -> tuple[str, ...] | None:
+    """What has joined, by the record of version `stored` and by its log from there to `last`.
+
+    None if the log does not tell all of it: events that have expired are not there any more.
+    """
+    whole = {one.version for one in log} >= set(range(stored + 1, last + 1))
+    if not whole or not cluster.joined_since_s or any(one.event.kind in BEGUN_ANEW for one in log):
+        return None
+    known = dict.fromkeys(cluster.joined)
+    for one in log:
+        if one.event.kind in JOINED:
+            known[one.event.about] = None
+        elif one.event.kind in GONE:
+            known.pop(one.event.about, None)
+    return tuple(known)
 
 
 def open_workers(snapshot: Snapshot) -> list[str]:

@@ -114,6 +114,10 @@ class BadDays(Scaling):
             undo()
         super().calm()
         self.cloud.wares.quota.clear()
+        if self.watch.is_braked():  # so many are for a person to mend: the kubelets are started anew
+            for node in self.watch.silent():
+                self.cluster.hiccup(node, 0)
+        self.watch.calmed()
 
     def _bad_day(self) -> None:
         """One more thing goes wrong, and stays so for hours."""

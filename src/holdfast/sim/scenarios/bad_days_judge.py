@@ -16,6 +16,7 @@ from holdfast.sim.kubernetes.cluster import SimKubernetes
 from holdfast.sim.kubernetes.pods import Owned, SimNode
 from holdfast.sim.scenarios.scaling_judge import PATIENCE_S, PATIENCE_TICKS, Judge
 
+FLOOR: Final = "L-A4"
 FLOOR_S: Final = 1_800.0
 """Within so long, and some ticks, the floor is back while any offering of any pool can be had."""
 FLOOR_TICKS: Final = 6
@@ -50,22 +51,22 @@ class BadDaysJudge(Judge):
 
     def patrol(self) -> None:
         super().patrol()
-        below = (for_s for what, for_s in self._wrong_s.items() if what.startswith("L-A4"))
+        below = (for_s for what, for_s in self._wrong_s.items() if what.startswith(FLOOR))
         self.longest_below_s = max(self.longest_below_s, *below, 0.0)
 
     def wrong(self) -> Iterable[tuple[str, float]]:
         yield from super().wrong()
-        serving = [node for node in self.cluster.by_name.values() if self._is_worker(node)]
+        serving = self._serving()
         if len(serving) < self.settings.min_workers and self._can_be_had() and self._has_room():
             bound_s = FLOOR_S + self._ticks() * self._tick_s
             yield (
-                "L-A4: below the floor, and capacity can be had",
+                f"{FLOOR}: below the floor, and capacity can be had",
                 bound_s if self._had_ticks() else FOREVER_S,
             )
         else:
             self._ended_before = self._ended_ticks
         yield from self._untrue()
-        yield from self._hung(serving)
+        yield from self._hung()
         yield from self._deadlocked(serving)
 
     def _ticks(self) -> float:
@@ -84,6 +85,13 @@ class BadDaysJudge(Judge):
     def tick_ended(self, outcome: TickOutcome, why: str) -> None:
         super().tick_ended(outcome, why)
         self._ended_ticks += outcome in (TickOutcome.IDLE, TickOutcome.WAITING)
+
+    def calmed(self) -> None:
+        """From here on no call fails.  How long the floor was broken while most ticks died is no measure."""
+        self._wrong_s = {what: for_s for what, for_s in self._wrong_s.items() if not what.startswith(FLOOR)}
+
+    def _serving(self) -> list[SimNode]:
+        return [node for node in self.cluster.by_name.values() if self._is_worker(node)]
 
     def _is_worker(self, node: SimNode) -> bool:
         return node.machine is not None and node.machine.alive and node.ready and not self._is_joining(node)
@@ -117,15 +125,20 @@ class BadDaysJudge(Judge):
         if record.hold_code == Reason.CAPACITY_ON_ITS_WAY and not booting and record.scale_up is None:
             yield "L-A6: it says that workers are on their way, and none is", TRUE_S + 4 * self._tick_s
 
-    def _hung(self, serving: list[SimNode]) -> Iterable[tuple[str, float]]:
-        silent = [
+    def silent(self) -> list[SimNode]:
+        return [
             node
             for node in self.cluster.by_name.values()
             if node.machine is not None and node.machine.alive and not node.ready and self._served(node)
         ]
-        if len(silent) > self.settings.brake_not_ready_fraction * (len(silent) + len(serving)):
-            return  # the brake: nothing is ended
-        for node in silent:
+
+    def is_braked(self) -> bool:
+        """Whether so many are silent that nothing is ended."""
+        silent = len(self.silent())
+        return silent > self.settings.brake_not_ready_fraction * (silent + len(self._serving()))
+
+    def _hung(self) -> Iterable[tuple[str, float]]:
+        for node in [] if self.is_braked() else self.silent():
             machine = node.machine
             hidden = machine is not None and machine.instance_id in self.hidden
             if machine is not None and machine.action_id and not machine.protected and not hidden:

@@ -28,7 +28,7 @@ def illegal(
     commit = Commit(before, after, events, settings)
     if commit.told_s > now_s:
         commit.accuse(f"it tells of {commit.told_s:.0f}, which is {commit.told_s - now_s:.0f} s to come")
-    if before == after:
+    if before == after and not commit.restores:  # it goes on behind its log: its version is what changes
         commit.accuse("it changes nothing")
     judges: tuple[ModuleType, ...] = (scale_up, scale_down, leaving, memory, known, timestamps)
     if commit.restores:

@@ -60,6 +60,7 @@ def _joined(commit: Commit) -> None:
     if twice:
         commit.accuse(f"{' '.join(twice)} joined twice")
     anew = any(commit.tells(kind, commit.after.cluster_uid) for kind in BEGINNINGS)
+    anew = anew or commit.restores  # the log that it recalls has told of each
     for instance_id in sorted(now - was):
         if not anew:
             commit.expect(f"{instance_id} has joined", instance_id, "joined", "seenJoined")
