@@ -38,10 +38,10 @@ from holdfast.autoscaler.scale_up.launch_plan import (
     left_this_hour,
     prepared,
     this_hour,
-    why_nowhere,
 )
 from holdfast.autoscaler.scale_up.launch_result import with_row
 from holdfast.autoscaler.scale_up.pool_failures import NO_ANSWER, failures_after
+from holdfast.autoscaler.scale_up.why_nowhere import why_nowhere
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Ghost, Need, Snapshot, Worker
 from holdfast.cloud import ALIVE, NoticeKind

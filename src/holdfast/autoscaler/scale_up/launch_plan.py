@@ -13,8 +13,6 @@ from holdfast.cloud import Instance, Market, Offering
 
 HOUR_S = 3_600
 SPARE_ATTEMPTS = 4
-NAMED_MAX = 4
-"""Of what is left alone, so many are named."""
 
 
 def spent_lately(cluster: Cluster, now_s: float, purpose: Purpose = Purpose.DEMAND) -> int:
@@ -189,7 +187,7 @@ def _within_limits(
     beside: Sequence[Launch],
 ) -> list[LaunchSlot]:
     """As many as the pool's vCPUs and memory allow, with all that it has or has asked for."""
-    if not _is_limited(pool):
+    if not is_limited(pool):
         return list(chosen)
     types = [w.instance.instance_type for w in staying(cluster, snapshot) if w.instance.pool == pool.name]
     for row in _asked(cluster, beside):
@@ -248,7 +246,7 @@ def _within_means(
     """As many as the ceiling on dollars an hour allows."""
     if not settings.usd_per_hour_max:
         return list(chosen)
-    usd = _usd_known(cluster, snapshot)
+    usd = usd_known(cluster, snapshot)
     usd += sum((snapshot.prices.usd(row.offering) or 0.0) * row.count for row in _asked(cluster, beside))
     within: list[LaunchSlot] = []
     for slot in chosen:
@@ -259,7 +257,7 @@ def _within_means(
     return within
 
 
-def _usd_known(cluster: Cluster, snapshot: Snapshot) -> float:
+def usd_known(cluster: Cluster, snapshot: Snapshot) -> float:
     """What the fleet costs as far as prices are known, with those that are launched and not yet listed."""
     living = [worker.instance for worker in snapshot.workers if worker.alive]
     usd = sum(snapshot.prices.usd(_offering(each)) or 0.0 for each in living)
@@ -269,43 +267,5 @@ def _usd_known(cluster: Cluster, snapshot: Snapshot) -> float:
     return usd
 
 
-def why_nowhere(
-    cluster: Cluster, snapshot: Snapshot, pools: Sequence[str], settings: Settings, now_s: float
-) -> str:
-    barred = _bars(cluster, snapshot, pools, settings, now_s)
-    broken = [
-        f"pool {name}: {snapshot.pool_problems[name]}" for name in pools if name in snapshot.pool_problems
-    ]
-    if broken:
-        return "; ".join(dict.fromkeys(broken))
-    if settings.usd_per_hour_max and (snapshot.usd_per_hour() or 0.0) > 0:
-        return f"nowhere to scale up within {settings.usd_per_hour_max:g} dollars an hour"
-    if barred:
-        more = f" and {len(barred) - NAMED_MAX} more" if len(barred) > NAMED_MAX else ""
-        return f"nothing to be had: {', '.join(barred[:NAMED_MAX])}{more} left alone for a while"
-    limited = [pool for name in dict.fromkeys(pools) if (pool := settings.pool(name)) is not None]
-    limits = [f"{p.name} ({p.vcpus_max} vcpus, {p.memory_gib_max} GiB)" for p in limited if _is_limited(p)]
-    if limits:
-        return f"nowhere to scale up within vcpus_max and memory_gib_max of pool {', '.join(limits)}"
-    return f"nowhere to scale up: pool {', '.join(dict.fromkeys(pools))} has no subnet that is known"
-
-
-def _bars(
-    cluster: Cluster, snapshot: Snapshot, pools: Sequence[str], settings: Settings, now_s: float
-) -> list[str]:
-    """What these pools would ask for and is left alone, each with the reason."""
-    barred = {one.offering: one.reason for one in cluster.unavailable if now_s < one.until_s}
-    slots = [
-        (pool.name, LaunchSlot(place.zone, place.subnet_id, market, kind))
-        for pool in settings.pools
-        for place in snapshot.places
-        if pool.name == place.pool and pool.name in pools
-        for market in Market
-        for kind in types_of(pool, snapshot)
-    ]
-    found = {bar for name, slot in slots for bar in bars_of(name, slot) if bar in barred}
-    return [f"{bar} ({barred[bar]})" for bar in sorted(found)]
-
-
-def _is_limited(pool: Pool) -> bool:
+def is_limited(pool: Pool) -> bool:
     return bool(pool.vcpus_max or pool.memory_gib_max)

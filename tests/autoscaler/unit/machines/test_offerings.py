@@ -9,8 +9,9 @@ from holdfast.autoscaler.decide import decide
 from holdfast.autoscaler.record import Cluster, LaunchStatus, Unavailable
 from holdfast.autoscaler.report.machines import Bill, bill
 from holdfast.autoscaler.scale_up import action as scale_up
-from holdfast.autoscaler.scale_up.launch_plan import intents, why_nowhere
+from holdfast.autoscaler.scale_up.launch_plan import intents
 from holdfast.autoscaler.scale_up.offering_ranks import LOSSES_KEPT_S, RECLAIMED, losses
+from holdfast.autoscaler.scale_up.why_nowhere import why_nowhere
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.snapshot import Need, Place, Snapshot
 from holdfast.autoscaler.workflow import _recalled, workflow

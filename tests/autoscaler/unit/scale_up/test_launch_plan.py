@@ -1,12 +1,14 @@
 """Where new workers are asked for."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from holdfast.autoscaler.record import Cluster, Interrupted, Launch, Spent, Unavailable
-from holdfast.autoscaler.scale_up.launch_plan import intents, prepared, spent_lately, why_nowhere
+from holdfast.autoscaler.scale_up.launch_plan import intents, prepared, spent_lately
+from holdfast.autoscaler.scale_up.why_nowhere import why_nowhere
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.snapshot import Need, Place, Snapshot, Worker
 from holdfast.cloud import Market, NoticeKind, Offering, Prices, State
@@ -214,32 +216,39 @@ def test_launches_count_for_an_hour() -> None:
     assert spent_lately(Cluster(spent=spent), NOW_S) == 4
 
 
-BARRED = (
-    "on-demand/m5a.large/b",
-    "spot/m5.large/a",
-    "spot/m5.large/b",
-    "spot/m5a.large/a",
-    "spot/m5a.large/b",
+BARRED = tuple(
+    f"{market}/{kind}/{zone}"
+    for market in ("on-demand", "spot")
+    for kind in ("m5.large", "m5a.large")
+    for zone in "ab"
 )
+
+
+def in_words(bars: Sequence[str]) -> str:
+    more = f" and {len(bars) - 4} more" if len(bars) > 4 else ""
+    return ", ".join(f"{bar} (none)" for bar in bars[:4]) + f"{more} left alone"
 
 
 def test_why_there_is_nowhere_to_scale_up() -> None:
     def why(cluster: Cluster, seen: Snapshot, **said: Any) -> str:
         return why_nowhere(cluster, seen, ["default", "default"], replace(SETTINGS, **said), NOW_S)
 
-    barred = Cluster(
-        unavailable=(
-            Unavailable("spot/g", AT_S + 1, "quota"),
-            *(Unavailable(bar, AT_S + 1, "none") for bar in reversed(BARRED)),
-            Unavailable("on-demand/m5.large/a", AT_S, "none"),
-        )
-    )
-    at_the_ceiling = priced(worker("i-1"))
+    def without(bars: Sequence[str]) -> Cluster:
+        return Cluster(unavailable=tuple(Unavailable(bar, AT_S + 1, "none") for bar in reversed(bars)))
 
-    assert (
-        why(barred, at_the_ceiling, usd_per_hour_max=0.1) == "nowhere to scale up within 0.1 dollars an hour"
-    )
-    listed = ", ".join(f"{bar} (none)" for bar in BARRED[:4]) + " and 1 more"
-    for seen, said in ((at_the_ceiling, {}), (priced(), {"usd_per_hour_max": 0.1})):
-        assert why(barred, seen, **said) == f"nothing to be had: {listed} left alone for a while"
-    assert why(Cluster(), snapshot()) == "nowhere to scale up: pool default has no subnet that is known"
+    at_the_ceiling = priced(worker("i-1"))
+    nothing = f"nothing to be had: {in_words(BARRED)} for a while"
+    assert why(without(BARRED), at_the_ceiling) == nothing
+    assert why(without(BARRED), at_the_ceiling, usd_per_hour_max=0.1) == nothing, "money would not help"
+    over = Cluster(unavailable=(*without(BARRED[1:]).unavailable, Unavailable(BARRED[0], AT_S, "none")))
+    dear = "nowhere to scale up within 0.1 dollars an hour"
+    assert why(over, at_the_ceiling, usd_per_hour_max=0.1) == dear, "its time is over"
+    assert why(without(BARRED[1:]), at_the_ceiling, usd_per_hour_max=0.1) == dear, "one place is free"
+    unknown = "no price is known of what could be had, and there is a ceiling of 0.1 dollars an hour"
+    assert why(Cluster(), replace(at_the_ceiling, prices=Prices({})), usd_per_hour_max=0.1) == unknown
+    only = f"only on-demand is to be had, and on_demand_max_fraction is 0; {in_words(BARRED[4:])} for a while"
+    assert why(without(BARRED[4:]), priced(), on_demand_max_fraction=0.0) == only
+    left = f"nowhere to scale up in pool default: {in_words(BARRED[4:])} for a while"
+    assert why(without(BARRED[4:]), priced()) == left
+    nowhere = "nowhere to scale up: pool default has no subnet that is known"
+    assert why(Cluster(), replace(snapshot(), places=())) == nowhere
