@@ -72,6 +72,8 @@ class Ghost:
     """Its kubelet reports: some machine is there, whatever the listing says."""
     joining: bool = False
     """The node still carries the joining taint."""
+    cordons: frozenset[str] = frozenset()
+    """Actions of ours that have cordoned it."""
 
 
 @dataclass(frozen=True, slots=True)

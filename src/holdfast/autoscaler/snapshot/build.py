@@ -171,9 +171,7 @@ def join(listings: Listings) -> Joined:
         if instance is not None:
             nodes[instance_id] = _the_one_in_use(node, nodes.get(instance_id))
         if instance_id and not is_control_plane(node) and _is_bereft(node, instance):
-            state = instance.state if instance else None
-            name, uid = node.metadata.name, node.metadata.uid
-            ghosts.append(Ghost(instance_id, name, uid, state, ready=node.is_ready, joining=is_joining(node)))
+            ghosts.append(_ghost(instance_id, node, instance))
         elif instance is None:
             others.append(node)
     nameless, inhabited = _nameless(listings.nodes), _inhabited(listings, nodes)
@@ -191,6 +189,18 @@ def _is_bereft(node: KubeNode, instance: Instance | None) -> bool:
     if instance is not None:
         return instance.state not in ALIVE
     return POOL_LABEL in node.metadata.labels or INSTANCE_LABEL in node.metadata.labels
+
+
+def _ghost(instance_id: str, node: KubeNode, instance: Instance | None) -> Ghost:
+    return Ghost(
+        instance_id,
+        node.metadata.name,
+        node.metadata.uid,
+        instance.state if instance else None,
+        ready=node.is_ready,
+        joining=is_joining(node),
+        cordons=cordon_owners(node),
+    )
 
 
 def _the_one_in_use(node: KubeNode, other: KubeNode | None) -> KubeNode:

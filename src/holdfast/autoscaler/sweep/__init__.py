@@ -221,16 +221,13 @@ def _burials(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: fl
 
 
 def strays(cluster: Cluster, snapshot: Snapshot) -> frozenset[Cordon]:
-    """Cordons whose action has ended."""
+    """Cordons whose action has ended; also on a Ready node whose machine is not listed: it may take pods."""
     alive = {affected.action_id for affected in cluster.interrupted}
     alive |= {one.action_id for one in cluster.condemned}
     if cluster.scale_down is not None:
         alive.add(cluster.scale_down.action_id)
     if cluster.scale_up is not None:
         alive.add(cluster.scale_up.action_id)
-    return frozenset(
-        Cordon(worker.instance_id, owner)
-        for worker in snapshot.workers
-        if worker.alive
-        for owner in worker.cordons - alive
-    )
+    open_nodes = {worker.instance_id: worker.cordons for worker in snapshot.workers if worker.alive}
+    open_nodes |= {ghost.instance_id: ghost.cordons for ghost in snapshot.reporting.values()}
+    return frozenset(Cordon(i, owner) for i, owners in open_nodes.items() for owner in owners - alive)

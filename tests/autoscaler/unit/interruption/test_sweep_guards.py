@@ -248,3 +248,16 @@ def test_a_cordon_is_a_stray_only_when_nothing_in_the_record_owns_it() -> None:
     assert sweep.strays(Cluster(interrupted=(hint,)), snapshot(*TWO, hinted)) == {Cordon("i-3", "1-old")}
     dead = worker("i-3", cordons=frozenset({"1-a"}), state=State.TERMINATED)
     assert sweep.strays(Cluster(), snapshot(*TWO, dead)) == frozenset()
+
+
+def test_a_ready_node_whose_machine_is_not_listed_is_freed_of_strays_too() -> None:
+    """Else it takes no pod for as long as a listing lacks its machine, and that may be hours."""
+    owners = frozenset({"1-a"})
+    left = Ghost("i-3", "n-3", "uid-3", None, ready=True, cordons=owners)
+
+    assert sweep.strays(Cluster(), snapshot(*TWO, ghosts=(left,))) == {Cordon("i-3", "1-a")}
+    leaving = Cluster(condemned=(Condemned("i-3", "1-a", "scale-down", AT_S),))
+    assert sweep.strays(leaving, snapshot(*TWO, ghosts=(left,))) == frozenset()
+    for state, ready in ((State.TERMINATED, True), (None, False)):
+        gone = replace(left, state=state, ready=ready)
+        assert sweep.strays(Cluster(), snapshot(*TWO, ghosts=(gone,))) == frozenset()
