@@ -17,6 +17,8 @@ from holdfast.cloud import NoticeKind
 from holdfast.kernel import FREE, Event, Write
 
 ACCEPT = "holdfast autoscaler accept-cluster"
+ANNOUNCED = (NoticeKind.INTERRUPTION, NoticeKind.GONE)
+"""By the cloud, for certain."""
 
 
 def refusal(cluster: Cluster, cluster_uid: str) -> str:
@@ -81,8 +83,9 @@ def restored(
 
     `joined` is what its log says has joined; None: what is older than now may have.  Who holds the lock is
     not known.  An action that was open then has long gone on, and its next request would bear the token of
-    another: it is given up.  What was not seen then may have been seen since: absence and silence are noted
-    anew, and count from now.
+    another: it is given up.  What was not seen then may have been seen since: absence, silence and idleness
+    are noted anew, and count from now.  What the cloud has announced for certain stays, and is drained anew:
+    its node may have taken pods since.  Hints come again, and so does what is replaced by choice.
     """
     action = cluster.scale_up or cluster.scale_down
     why = f"it was of version {stored}, and its log goes on to {last}: "
@@ -92,16 +95,21 @@ def restored(
         why += "of what happened between it knows which machines have joined"
     if action is not None:
         why += f"; {action.action_id} is given up"
+    given_up_id = action.action_id if action is not None else ""
     given_up = replace(
         cluster,
         scale_up=None,
         scale_down=None,
-        last_action_id=action.action_id if action is not None else cluster.last_action_id,
+        last_action_id=given_up_id or cluster.last_action_id,
         interrupted=tuple(
-            replace(row, replacement="") if action and row.replacement == action.action_id else row
+            replace(row, drained=False, replacement="" if row.replacement == given_up_id else row.replacement)
             for row in cluster.interrupted
-            if row.kind is not NoticeKind.NOT_READY
+            if row.kind in ANNOUNCED
         ),
+        pending_since_s=0,
+        idle_since_s=0,
+        pools_idle=(),
+        underused=(),
         nodeless=(),
         missing=(),
         not_ready=(),

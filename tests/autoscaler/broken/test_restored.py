@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler import identity
-from holdfast.autoscaler.record import READY, Interrupted, Missing, NotReady
+from holdfast.autoscaler.record import READY, UNNEEDED, Interrupted, Missing, NotReady
 from holdfast.autoscaler.sweep import joined
 from holdfast.cloud import NoticeKind
 from holdfast.kernel import Event, Logged
@@ -33,6 +33,20 @@ def what_was_missing_yesterday_counts_from_now(module: Any) -> None:
     assert a_day([MACHINES[0], *MACHINES[2:]], silent[1:], today, minutes=3) == []
 
 
+def what_was_drained_yesterday_serves_today(module: Any) -> None:
+    """A hint was followed, and one was replaced by choice; both were called off after the backup was made."""
+    then_s = int(NOW_S) - 600
+    yesterday = replace(
+        JOINED,
+        interrupted=(
+            Interrupted("i-3", NoticeKind.REBALANCE, then_s, then_s, UNNEEDED, drained=True),
+            Interrupted("i-4", NoticeKind.REPLACE, then_s, int(NOW_S) + 600, READY, drained=True),
+        ),
+    )
+    assert a_day(MACHINES, NODES, yesterday, minutes=3) == ["i-3", "i-4"], "so it was to go on then"
+    assert a_day(MACHINES, NODES, module.restored(yesterday, 7, 70, NOW_S).value, minutes=3) == []
+
+
 def a_log_with_a_hole_tells_nothing(module: Any) -> None:
     """The table is restored; a machine joined since, and the event that said so has expired.  Its node is not
     listed for a moment."""
@@ -44,6 +58,7 @@ def a_log_with_a_hole_tells_nothing(module: Any) -> None:
 
 CLAIMS = {
     what_was_missing_yesterday_counts_from_now: identity,
+    what_was_drained_yesterday_serves_today: identity,
     a_log_with_a_hole_tells_nothing: joined,
 }
 
@@ -59,6 +74,11 @@ VARIANTS = {
         {"        nodeless=(),\n": ""},
         what_was_missing_yesterday_counts_from_now,
     ),
+    "S-A4: a restored record ends what was drained yesterday": (
+        "holdfast.autoscaler.identity",
+        {"            if row.kind in ANNOUNCED\n": "", "replace(row, drained=False, ": "replace(row, "},
+        what_was_drained_yesterday_serves_today,
+    ),
     "S-A9: what a log with a hole does not name has never joined": (
         "holdfast.autoscaler.sweep.joined",
         {"    if not whole or not": "    if not"},
@@ -71,7 +91,7 @@ VARIANTS = {
     ),
     "S-A9: a restored record ends what was not ready yesterday": (
         "holdfast.autoscaler.identity",
-        {"            if row.kind is not NoticeKind.NOT_READY\n": ""},
+        {"            if row.kind in ANNOUNCED\n": ""},
         what_was_missing_yesterday_counts_from_now,
     ),
 }

@@ -26,7 +26,7 @@ def judge(commit: Commit) -> None:
         _spent(commit)
     if before.not_ready != after.not_ready and not commit.restores:
         _not_ready(commit)
-    if before.underused != after.underused:
+    if before.underused != after.underused and not commit.restores:
         _underused(commit)
     if before.disrupted != after.disrupted:
         _disrupted(commit)

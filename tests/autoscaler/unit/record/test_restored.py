@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from holdfast.autoscaler import identity
 from holdfast.autoscaler.events import AutoscalerEvent
-from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.record import Cluster, Interrupted, PoolIdle, ScaleUp, Underused
 from holdfast.autoscaler.sweep.joined import recalled
+from holdfast.cloud import NoticeKind
 from holdfast.kernel import Event, Logged
 
 NOW_S = 100_000.0
@@ -58,3 +59,31 @@ def test_the_memory_goes_on_where_the_log_is_whole_and_begins_anew_where_it_is_n
     unknown = identity.restored(YESTERDAY, 7, 13, NOW_S, None)
     assert (unknown.value.joined, unknown.value.joined_since_s) == (("i-1", "i-2"), int(NOW_S))
     assert "what happened between is not known to it" in unknown.events[0].reason
+
+
+def test_only_what_the_cloud_has_announced_for_certain_stays_and_is_drained_anew() -> None:
+    at = {"at_s": SINCE_S, "deadline_s": SINCE_S, "drained": True}
+    rows = {
+        kind: Interrupted(f"i-{kind}", kind, replacement=f"1-{kind}", **at)  # type: ignore[arg-type]
+        for kind in NoticeKind
+    }
+    yesterday = replace(
+        YESTERDAY,
+        interrupted=tuple(rows.values()),
+        scale_up=ScaleUp("1-gone", SINCE_S, 1),
+        pending_since_s=SINCE_S,
+        idle_since_s=SINCE_S,
+        pools_idle=(PoolIdle("default", SINCE_S),),
+        underused=(Underused("i-1", SINCE_S),),
+    )
+
+    today = identity.restored(yesterday, 7, 13, NOW_S).value
+
+    interruption, gone = (rows[kind] for kind in (NoticeKind.INTERRUPTION, NoticeKind.GONE))
+    assert today.interrupted == (
+        replace(interruption, drained=False),
+        replace(gone, drained=False, replacement=""),
+    )
+    assert (today.scale_up, today.last_action_id) == (None, "1-gone")
+    assert (today.pending_since_s, today.idle_since_s) == (0, 0), "these count from now"
+    assert (today.pools_idle, today.underused) == ((), ())
