@@ -9,6 +9,7 @@ Rule 4: an operator who pauses stops what would begin, never what repairs.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -91,9 +92,13 @@ def consolidating(
 
 
 def below_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> tuple[Need, ...]:
-    """What is missing to the least number of workers, by pool.  Beyond the pools' own floors any will do."""
-    absent = _left_the_floor(cluster, snapshot, settings)
-    lost = Counter(worker.instance.pool for worker in absent)
+    """What is missing to the least number of workers, by pool.  Beyond the pools' own floors any will do.
+
+    A machine that lives without a node is none of them.  With many at once the list of nodes may be wrong,
+    and all of them may serve.  To launch harms none, so the floor is made good as far as the maximum leaves
+    room beside them.
+    """
+    lost = Counter(worker.instance.pool for worker in _left_the_floor(cluster, snapshot))
     needs = [
         Need(pool.name, pool.min_workers - there, "below the pool's floor", purpose=Purpose.REPAIR)
         for pool in settings.pools
@@ -107,21 +112,24 @@ def below_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s:
             Need(pool, count, "below the floor", purpose=Purpose.REPAIR)
             for pool, count in spread(missing, cluster, snapshot, settings, now_s, beside).items()
         ]
-    return tuple(needs)
+    return _within(settings.max_workers - size(cluster, snapshot), needs) if snapshot.doubts else tuple(needs)
 
 
-def _left_the_floor(cluster: Cluster, snapshot: Snapshot, settings: Settings) -> tuple[Worker, ...]:
-    """Machines that live without a node.
+def _left_the_floor(cluster: Cluster, snapshot: Snapshot) -> tuple[Worker, ...]:
+    """Machines that live without a node; but none where no node of ours is listed and a listing is in doubt,
+    because new ones would not be listed either."""
+    listed = any(worker.node_name for worker in snapshot.workers)
+    return without_node(cluster, snapshot) if listed or not snapshot.doubts else ()
 
-    With many at once the list of nodes may be wrong, and all of them may serve.  To launch harms none, so the
-    floor is made good as far as the maximum leaves room beside them; but not where no node of ours is listed,
-    because the new ones would not be either.
-    """
-    absent = without_node(cluster, snapshot)
-    if not snapshot.doubts:
-        return absent
-    room = max(0, settings.max_workers - size(cluster, snapshot))
-    return absent[:room] if any(worker.node_name for worker in snapshot.workers) else ()
+
+def _within(room: int, needs: Sequence[Need]) -> tuple[Need, ...]:
+    within: list[Need] = []
+    for need in needs:
+        count = min(need.count, room)
+        if count > 0:
+            within.append(replace(need, count=count))
+            room -= count
+    return tuple(within)
 
 
 def _for_pods(

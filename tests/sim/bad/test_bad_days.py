@@ -289,12 +289,12 @@ DAYS: dict[str, tuple[Callable[[Any], str], str, dict[str, str]]] = {
     "bad day: a machine whose node is gone counts for the floor": (
         phantoms_are_not_on_their_way,
         "decide",
-        {"    absent = without_node(cluster, snapshot)\n": "    absent = ()\n"},
+        {"return without_node(cluster, snapshot) if listed or not snapshot.doubts else ()": "return ()"},
     ),
     "bad day: the floor waits for nodes that were deleted, many at once": (
         half_of_the_nodes_deleted,
         "decide",
-        {"return absent[:room] if any(": "return () if any("},
+        {"if listed or not snapshot.doubts else ()": "if not snapshot.doubts else ()"},
     ),
     "bad day: a node that is not ready counts as a worker for ever": (
         hung_kubelets_are_replaced,

@@ -50,6 +50,27 @@ def test_what_a_pool_lacks_counts_for_the_floor_of_all() -> None:
     assert [(need.pool, need.count) for need in more.needs] == [("gpu", 2), ("default", 1)]
 
 
+@pytest.mark.parametrize(("most", "launched"), [(12, 3), (7, 2), (6, 1), (5, 0)])
+def test_the_floor_is_made_good_beside_many_machines_without_a_node_as_far_as_there_is_room(
+    most: int, launched: int
+) -> None:
+    """One serves, four have lost their nodes, and the list of nodes is in doubt: they may all serve."""
+    lost = [booting(f"i-{n}", late=True) for n in range(2, 6)]
+    seen = snapshot(worker("i-1"), *lost, doubts=("4 of 5 machines have no node at once",))
+
+    decision = decided(seen, min_workers=4, max_workers=most)
+
+    asked = sum(need.count for need in decision.needs) if isinstance(decision, AddWorkers) else 0
+    assert asked == launched
+
+
+def test_no_floor_is_made_good_where_no_node_is_listed() -> None:
+    lost = [booting(f"i-{n}", late=True) for n in range(5)]
+
+    assert not isinstance(decided(snapshot(*lost, doubts=("no node",)), min_workers=4), AddWorkers)
+    assert scaled_up(snapshot(*lost), min_workers=4) == 4, "nothing is in doubt: their nodes are gone"
+
+
 def test_each_wait_is_over_when_its_time_has_come() -> None:
     waited = replace(CALM, pending_since_s=AT_S - SETTINGS.pending_up_s)
     assert scaled_up(snapshot(*TWO, pending=1), waited) == 1
