@@ -17,7 +17,7 @@ from bench import Row
 from bench.grounds import lists
 from holdfast.adapters.kubernetes.lists import Page
 from holdfast.autoscaler.scheduling.pack import Packed
-from holdfast.autoscaler.scheduling.pod_groups import group_pods, largest_first
+from holdfast.autoscaler.scheduling.pod_groups import PodTemplates, group_pods, largest_first
 from holdfast.autoscaler.scheduling.simulation import Simulation
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.settings import Pool, Settings
@@ -162,7 +162,7 @@ def _diverse() -> list[Row]:
 
 def first_fit(pods: Sequence[Pod], of: dict[str, Shape], usd: dict[str, float]) -> float:
     """What plain first fit would pay, the largest first, with the best single type: rules are not asked."""
-    groups = largest_first(group_pods(pods, Topology(to_place=())))
+    groups = largest_first(group_pods(PodTemplates(pods), Topology(to_place=())))
     wants = [requests_of(pod) for group in groups for pod in group.pods]
     most = max(each.cpu_m for each in wants), max(each.memory for each in wants)
     hold_all = [name for name, shape in of.items() if shape.cpu_m >= most[0] and shape.memory >= most[1]]

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
+from holdfast.autoscaler.scheduling.node_info import NodeInfo
 from holdfast.autoscaler.scheduling.rooms import room_of
 from holdfast.cloud.kubernetes import Pod
 from tests.scheduling.generated import NAMESPACES, draw
@@ -22,9 +23,11 @@ def disagreements(topology: Any, seed: int) -> list[str]:
     for body in drawn.running:
         where[body["spec"]["nodeName"]].append(pod_of(body))
     pods = [pod_of(body) for body in drawn.to_place]
-    rooms = [room_of(node, where[node.metadata.name]) for node in nodes]
+    rooms = [room_of(node, NodeInfo(where[node.metadata.name])) for node in nodes]
     lists = drawn.volumes.lists()
-    counted = topology.Topology(((room, where[room.name]) for room in rooms), pods, NAMESPACES, lists)
+    counted = topology.Topology(
+        ((room, NodeInfo(where[room.name])) for room in rooms), pods, NAMESPACES, lists
+    )
     before = _verdicts(counted, pods, rooms)
     with counted.trial():
         for pod in pods:

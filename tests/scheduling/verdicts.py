@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from holdfast.autoscaler.scheduling import preemption
+from holdfast.autoscaler.scheduling.node_info import NodeInfo
 from holdfast.autoscaler.scheduling.rooms import room_of
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.cloud.kubernetes import KubeNode, Pod
@@ -69,8 +70,11 @@ def judge(
     rules: Any = preemption,
 ) -> Verdict:
     """`rules`: the shipped module, or a variant of it."""
-    rooms = [room_of(node, where.get(node.metadata.name, ())) for node in nodes]
-    topology = Topology(((room, where.get(room.name, ())) for room in rooms), [pod], NAMESPACES, volumes)
+    infos = {name: NodeInfo(pods) for name, pods in where.items()}
+    rooms = [room_of(node, infos.get(node.metadata.name, NodeInfo())) for node in nodes]
+    topology = Topology(
+        ((room, infos.get(room.name, NodeInfo())) for room in rooms), [pod], NAMESPACES, volumes
+    )
     why = {room.name: str(rules.no_room(pod, room, topology)) for room in rooms}
     in_vain = {
         room.name: str(rules.no_room_by_preemption(pod, room, where.get(room.name, ()), topology))

@@ -1,8 +1,9 @@
 """What pods ask for and nodes can give, as the scheduler counts it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from holdfast.cloud.kubernetes import Container, Pod
 from holdfast.cloud.quantity import Quantity, cpu_m, whole
@@ -10,8 +11,7 @@ from holdfast.cloud.quantity import Quantity, cpu_m, whole
 Extended = tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True, gc=False):
     """What pods ask for, or a node has left."""
 
     cpu_m: int = 0

@@ -11,7 +11,7 @@ from holdfast.adapters.aws.ec2 import catalog
 from holdfast.autoscaler.scale_up import launch_slots
 from holdfast.autoscaler.scheduling.fit import Room
 from holdfast.autoscaler.scheduling.machines import spare
-from holdfast.autoscaler.scheduling.pod_groups import NodeBin
+from holdfast.autoscaler.scheduling.node_bins import NodeBin
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.settings.spare import Spare
 from holdfast.cloud import Market

@@ -130,8 +130,8 @@ PREEMPTIONS = {
         "pass",
     ),
     "ports that are free again are still taken": (
-        "emptied = replace(room, free=free, ports=ports)",
-        "emptied = replace(room, free=free)",
+        "emptied = structs.replace(room, free=free, ports=ports)",
+        "emptied = structs.replace(room, free=free)",
     ),
 }
 

@@ -14,9 +14,11 @@ listed.  Such a doubt counts the safe way:
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
+
+import msgspec
+from msgspec import structs
 
 from holdfast.autoscaler.scale_down.drain import SAFE_TO_EVICT
 from holdfast.autoscaler.scheduling.match import selects_node, untolerated
@@ -42,13 +44,12 @@ class HostPort(NamedTuple):
         return self.address == other.address or ANY_ADDRESS in (self.address, other.address)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(msgspec.Struct, frozen=True, kw_only=True):
     """What a node offers: one that stands, or one that a template of ours would make."""
 
     name: str
     free: Amount
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = {}
     taints: tuple[Taint, ...] = ()
     ports: frozenset[HostPort] = frozenset()
     """Host ports that are taken."""
@@ -71,7 +72,7 @@ class Room:
 
 def named(room: Room, name: str) -> Room:
     """A node like this one, by a name of its own."""
-    return replace(room, name=name, labels={**room.labels, HOSTNAME: name})
+    return structs.replace(room, name=name, labels={**room.labels, HOSTNAME: name})
 
 
 class Doubt(StrEnum):

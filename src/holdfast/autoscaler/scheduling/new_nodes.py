@@ -6,12 +6,15 @@ like it stands empty: the scheduler did not use that one either.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec import structs
 
 from holdfast.autoscaler.scheduling.fit import Room, misfit, named, shortage, unmatched
 from holdfast.autoscaler.scheduling.machines.choice import NONE_WAIT, Choice, Chosen, Kind, Waiting
-from holdfast.autoscaler.scheduling.pod_groups import NodeBin, Placed, PodGroup, put
+from holdfast.autoscaler.scheduling.node_bins import NodeBin, Placed, put
+from holdfast.autoscaler.scheduling.pod_groups import PodGroup
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.scheduling.topology.asked import Asked
 from holdfast.autoscaler.snapshot import Need
@@ -269,7 +272,7 @@ class Pool:
     def opened(self) -> tuple[Room, ...]:
         """As they were before anything was put on them, each in a zone that suits all on it."""
         return tuple(
-            replace(self._kinds(node)[0].rooms[self._zone_of(node)], name=node.room.name)
+            structs.replace(self._kinds(node)[0].rooms[self._zone_of(node)], name=node.room.name)
             for node in self._opened
         )
 

@@ -19,12 +19,11 @@ from holdfast.autoscaler.scheduling.new_nodes import (
     in_order,
     promising_types,
 )
+from holdfast.autoscaler.scheduling.node_bins import NodeBin, NodeBins, Placed, fill
+from holdfast.autoscaler.scheduling.node_info import NodeInfo
 from holdfast.autoscaler.scheduling.pod_groups import (
-    NodeBin,
-    NodeBins,
-    Placed,
     PodGroup,
-    fill,
+    PodTemplates,
     greediest_first,
     group_pods,
     largest_first,
@@ -108,7 +107,7 @@ class Packed:
 
 
 def pack(
-    pods: Iterable[Pod],
+    pods: PodTemplates | Iterable[Pod],
     rooms: Sequence[Room],
     candidates: Sequence[Candidate],
     limit: int,
@@ -123,8 +122,8 @@ def pack(
     given back as it was.  `offerings_min`: over so many offerings a request is spread.  `spares`: what is
     wanted beside the pods.
     """
-    pods = list(pods)
-    topology = topology if topology is not None else Topology(to_place=pods)
+    pods = pods if isinstance(pods, PodTemplates) else PodTemplates(pods)
+    topology = topology if topology is not None else Topology(to_place=pods.asking)
     with topology.trial():
         for room in rooms:
             if room.name not in topology:
@@ -163,7 +162,7 @@ def _pack(
     fates = []
     waiting = Waiting(groups)
     for group in waiting:
-        placed, left = fill(group, node_bins, topology)
+        placed, left = fill(group, node_bins.roomy_for(group), topology)
         coming = sum(each.count for each in placed if each.room in to_come)
         if not left:
             fates.append(Fate(group, placed, helped=coming, pools=_takers(group, pools) if coming else NONE))
@@ -246,14 +245,15 @@ def unplaceable(
     must not become less; `missing_now`: how much of it is not there anyway.
     """
     rooms = list(rooms)
-    topology = topology if topology is not None else Topology([(room, ()) for room in rooms], pods)
+    topology = topology if topology is not None else Topology([(room, NodeInfo()) for room in rooms], pods)
     with topology.trial():
         for pod in pods if not topology.is_idle else ():
             if pod.spec.node_name in topology:
                 topology.put(pod.spec.node_name, topology.class_of(pod), -1)
         node_bins = NodeBins(rooms)
-        for group in largest_first(group_pods(pods, topology)):
-            _, left = fill(group, node_bins, topology, vouched=is_vouched_for(group.example))
+        for group in largest_first(group_pods(PodTemplates(pods), topology)):
+            vouched = is_vouched_for(group.example)
+            _, left = fill(group, node_bins.roomy_for(group), topology, vouched=vouched)
             if left:
                 return f"{group.example.called} fits on no other node: {_tally(group, node_bins, topology)}"
     return taken_away(spares, list(node_bins), missing_now) if spares else ""

@@ -1,9 +1,7 @@
 """Pods that differ in nothing that decides where they may run: considered once, placed by arithmetic."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import attrgetter
 
 import msgspec
 
@@ -11,17 +9,14 @@ from holdfast.autoscaler.scale_down.drain import SAFE_TO_EVICT, controller_of
 from holdfast.autoscaler.scheduling.fit import (
     Doubt,
     HostPort,
-    Room,
     doubts,
     host_ports,
     is_vouched_for,
-    misfit,
     not_for_us_to_place,
-    taken_port,
 )
+from holdfast.autoscaler.scheduling.node_info import asks
 from holdfast.autoscaler.scheduling.terms import NO_RULES, PodRules
 from holdfast.autoscaler.scheduling.topology import PodClass, Topology
-from holdfast.autoscaler.scheduling.topology.asked import Asked
 from holdfast.autoscaler.scheduling.volumes.needs import VolumeDoubt
 from holdfast.cloud.kubernetes import Pod, PodSpec
 from holdfast.cloud.requests import Amount, requests_of
@@ -60,55 +55,65 @@ def owner_of(pod: Pod) -> str:
     return f"{pod.metadata.namespace}/{owner.kind} {owner.name}" if owner else pod.called
 
 
-def group_pods(pods: Iterable[Pod], topology: Topology) -> list[PodGroup]:
-    """The pods in groups, in the order of their first."""
-    groups: dict[tuple[bytes, PodClass | None], list[Pod]] = {}
-    lately: list[tuple[object, list[Pod]]] = []
-    is_idle = topology.is_idle
-    for pod in pods:
-        # One that says the same as one before goes with it, without a key of its own.
-        said = _said(pod.spec) if is_idle and _says_all_in_its_spec(pod) else None
-        for before, members in lately if said is not None else ():
-            if said == before:
-                members.append(pod)
-                break
-        else:
-            # Labels decide only where some rule asks for them.
-            alike = None if is_idle else topology.class_of(pod)
-            members = groups.setdefault((_key(pod), alike), [])
-            members.append(pod)
-            if said is not None:
-                lately.insert(0, (said, members))
-                del lately[LATELY_MAX:]
-    return [_group(tuple(group), topology) for group in groups.values()]
+class PodTemplates:
+    """Pods, and which of them say the same in their specs: found while each is looked at first."""
+
+    def __init__(self, pods: Iterable[Pod] = ()) -> None:
+        self.pods: list[Pod] = []
+        self.asking: list[Pod] = []
+        """Those that ask for something of other pods, or of their volumes."""
+        self.sets: list[list[Pod]] = []
+        """All pods; in each set they differ in their labels at most, as far as it decides anything."""
+        self._lately: list[tuple[PodSpec, list[Pod]]] = []
+        for pod in pods:
+            self.add(pod)
+
+    def add(self, pod: Pod) -> None:
+        self.pods.append(pod)
+        spec = pod.spec
+        if asks(pod):
+            self.asking.append(pod)
+        elif not spec.resource_claims and SAFE_TO_EVICT not in pod.metadata.annotations:
+            for before, members in self._lately:
+                if _say_the_same(spec, before):
+                    members.append(pod)
+                    return
+            self._lately.insert(0, (spec, alone := [pod]))
+            del self._lately[LATELY_MAX:]
+            self.sets.append(alone)
+            return
+        self.sets.append([pod])
 
 
 LATELY_MAX = 4
 """Pods of one owner are listed together, or in turn with a few others."""
 
 
-def _says_all_in_its_spec(pod: Pod) -> bool:
-    """Without rules and claims, of which the scheduler may say more, and without a person's word."""
-    spec = pod.spec
-    if spec.affinity is not None or spec.topology_spread_constraints or spec.resource_claims:
-        return False
-    for volume in spec.volumes:
-        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
-            return False
-    return SAFE_TO_EVICT not in pod.metadata.annotations
+def group_pods(templates: PodTemplates, topology: Topology) -> list[PodGroup]:
+    """The pods in groups, in the order of their first."""
+    groups: dict[tuple[bytes, PodClass | None], list[Pod]] = {}
+    for pods in templates.sets:
+        key = _key(pods[0])
+        if topology.is_idle:
+            groups.setdefault((key, None), []).extend(pods)
+            continue
+        for pod in pods:  # labels decide only where some rule asks for them
+            groups.setdefault((key, topology.class_of(pod)), []).append(pod)
+    return [_group(tuple(group), topology) for group in groups.values()]
 
 
-_said: Callable[[PodSpec], object] = attrgetter(
-    "containers",
-    "init_containers",
-    "resources",
-    "overhead",
-    "node_selector",
-    "tolerations",
-    "scheduler_name",
-    "scheduling_gates",
-)
-"""All that makes the key of such a pod."""
+def _say_the_same(one: PodSpec, other: PodSpec) -> bool:
+    """Whether all is equal that makes the key of such pods; asked of so many that it is written out."""
+    return (
+        one.containers == other.containers
+        and one.tolerations == other.tolerations
+        and one.node_selector == other.node_selector
+        and one.init_containers == other.init_containers
+        and one.resources == other.resources
+        and one.overhead == other.overhead
+        and one.scheduler_name == other.scheduler_name
+        and one.scheduling_gates == other.scheduling_gates
+    )
 
 
 def _group(pods: tuple[Pod, ...], topology: Topology) -> PodGroup:
@@ -159,101 +164,3 @@ def greediest_first(groups: Iterable[PodGroup], node: Amount) -> list[PodGroup]:
         return max(wants.cpu_m / max(1, node.cpu_m), wants.memory / max(1, node.memory))
 
     return sorted(groups, key=share, reverse=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """So many pods of a kind on the node of this name."""
-
-    room: str
-    count: int
-
-
-class NodeBin:
-    """A node while pods are being put on it."""
-
-    __slots__ = ("free", "ports", "room")
-
-    def __init__(self, room: Room) -> None:
-        self.room, self.free, self.ports = room, room.free, room.ports
-
-    def fits(self, group: PodGroup, most: int) -> int:
-        """How many more of them there is room for."""
-        most = group.wants.times_within(self.free, most)
-        if group.ports:
-            most = 0 if taken_port(group.ports, self.ports) else min(most, 1)
-        return most
-
-    def put(self, group: PodGroup, count: int) -> Placed:
-        self.free = self.free - group.wants * count
-        self.ports = self.ports | group.ports
-        return Placed(self.room.name, count)
-
-
-class NodeBins:
-    """Nodes that are being filled, in their order; none is touched before it is needed."""
-
-    def __init__(self, rooms: Iterable[Room]) -> None:
-        self._begun: list[NodeBin] = []
-        self._rooms = iter(rooms)
-
-    def __iter__(self) -> Iterator[NodeBin]:
-        yield from self._begun
-        for room in self._rooms:
-            node_bin = NodeBin(room)
-            self._begun.append(node_bin)
-            yield node_bin
-
-
-def fill(
-    group: PodGroup, node_bins: Iterable[NodeBin], topology: Topology, *, vouched: bool = False
-) -> tuple[tuple[Placed, ...], int]:
-    """Put the pods on the first of these nodes that take them.  Where, and how many are left."""
-    asked = topology.asked(group.example)
-    if asked is not None:
-        return _fill_one_by_one(group, node_bins, topology, asked, vouched)
-    placed, left = [], len(group.pods)
-    for node_bin in node_bins:
-        # The amounts first: they are the cheaper question.
-        count = node_bin.fits(group, left)
-        if count and not misfit(group.example, node_bin.room, vouched=vouched, rules=group.rules):
-            placed.append(put(group, count, node_bin, topology))
-            left -= count
-            if not left:
-                break
-    return tuple(placed), left
-
-
-def put(group: PodGroup, count: int, node_bin: NodeBin, topology: Topology) -> Placed:
-    if not topology.is_idle:
-        topology.put(node_bin.room.name, topology.class_of(group.example), count)
-    return node_bin.put(group, count)
-
-
-def _fill_one_by_one(
-    group: PodGroup, node_bins: Iterable[NodeBin], topology: Topology, asked: Asked, vouched: bool
-) -> tuple[tuple[Placed, ...], int]:
-    """Each pod that is placed changes where the next may go: round after round, until none is placed."""
-    example, rules, wants = group.example, group.rules, group.wants.cpu_m
-    unfit: set[str] = set()
-    counts: Counter[str] = Counter()
-    left, before = len(group.pods), -1
-    while left and left != before:
-        before = left
-        for node_bin in node_bins:
-            # The amounts first: they are the cheaper question.
-            if wants > node_bin.free.cpu_m and wants:
-                continue
-            room = node_bin.room
-            if room.name in unfit or not node_bin.fits(group, 1) or asked.refusal(room):
-                continue
-            if misfit(example, room, vouched=vouched, rules=rules):
-                unfit.add(room.name)
-                continue
-            while left and node_bin.fits(group, 1) and not asked.refusal(room):
-                put(group, 1, node_bin, topology)
-                counts[room.name] += 1
-                left -= 1
-            if not left:
-                break
-    return tuple(Placed(room, count) for room, count in counts.items()), left

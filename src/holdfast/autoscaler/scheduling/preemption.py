@@ -6,10 +6,11 @@ short while, so that a scheduler that does not preempt leaves no pod without a n
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import reduce
 from operator import add
+
+from msgspec import structs
 
 from holdfast.autoscaler.scheduling.fit import Room, host_ports, misfit, refusal, shortage
 from holdfast.autoscaler.scheduling.topology import Topology
@@ -42,7 +43,7 @@ def no_room_by_preemption(pod: Pod, room: Room, there: Iterable[Pod], topology: 
     staying = [each for each in there if each.status.phase not in FINISHED and not _is_lower(each, pod)]
     ports = frozenset(port for each in staying for port in host_ports(each))
     free = reduce(add, map(requests_of, victims), room.free)
-    emptied = replace(room, free=free, ports=ports)
+    emptied = structs.replace(room, free=free, ports=ports)
     if why := misfit(pod, emptied, rules=rules) or shortage(requests_of(pod), free):
         return why
     if asked is None:

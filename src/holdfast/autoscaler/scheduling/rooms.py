@@ -7,34 +7,31 @@ a person put on a node by hand would be missing on the next.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
-from itertools import chain
 
 from msgspec import structs
 
-from holdfast.autoscaler.scale_down.drain import controller_of, is_bound_to_its_node, is_daemon
 from holdfast.autoscaler.scheduling.fit import (
     EPHEMERAL_STORAGE,
     HOSTNAME,
-    HostPort,
     Room,
     host_ports,
     unmatched,
 )
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
+from holdfast.autoscaler.scheduling.node_info import NodeInfo
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.cloud import Instance, Market, Offering, Shape
 from holdfast.cloud.kubernetes import (
     CAPACITY_LABEL,
-    FINISHED,
     POOL_LABEL,
     KubeNode,
     NodeSelector,
     Pod,
     SelectorTerm,
 )
-from holdfast.cloud.requests import Amount, amount_of, lesser, requests_of, total
+from holdfast.cloud.requests import Amount, amount_of, lesser, requests_of
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
@@ -55,38 +52,21 @@ class Known:
     """Its device plugin may not have told yet what it has."""
 
 
-def room_of(node: KubeNode, pods: Iterable[Pod], instance: Instance | None = None) -> Room:
+def room_of(node: KubeNode, info: NodeInfo, instance: Instance | None = None) -> Room:
     """What a node that stands has left."""
-    ports, running = frozenset[HostPort](), [pod for pod in pods if pod.status.phase not in FINISHED]
-    for pod in running:
-        if here := host_ports(pod):
-            ports |= here
-    used = total(map(requests_of, running))
     return Room(
         name=node.metadata.name,
-        free=amount_of(node.status.allocatable) - used,
+        free=amount_of(node.status.allocatable) - info.requested,
         labels=node.metadata.labels,
         taints=node.spec.taints,
-        ports=ports,
+        ports=info.ports,
         zone=instance.zone if instance else node.metadata.labels.get(ZONE, ""),
         pool=instance.pool if instance else "",
         instance_id=instance.instance_id if instance else "",
         cordoned=node.spec.unschedulable,
         ready=node.is_ready,
-        empty=all(map(is_bound_to_its_node, running)),
+        empty=info.empty,
     )
-
-
-def daemons(nodes: Iterable[Iterable[Pod]]) -> list[Pod]:
-    """Of the pods on these nodes one of each DaemonSet, the one that asks for most."""
-    largest: dict[tuple[str, str], tuple[tuple[int, int], Pod]] = {}
-    for pod in chain.from_iterable(nodes):
-        if is_daemon(pod) and pod.status.phase not in FINISHED:
-            owner, wants = controller_of(pod), requests_of(pod)
-            key, size = (pod.metadata.namespace, owner.name if owner else ""), (wants.cpu_m, wants.memory)
-            if key not in largest or largest[key][0] < size:
-                largest[key] = (size, pod)
-    return [pod for _, pod in largest.values()]
 
 
 def candidate(
@@ -128,7 +108,7 @@ def candidate(
         for zone in dict.fromkeys(zones or ("",))
     ]
     rooms = tuple(
-        replace(
+        structs.replace(
             room,
             free=size + room.free,
             instance_type=kind,
@@ -162,7 +142,9 @@ def expected(offers: Amount, shape: Shape | None) -> Amount:
     """With the devices that a machine of this shape has and its node does not tell yet."""
     there = dict(offers.extended)
     missing = [(name, count) for name, count in (shape.devices if shape else ()) if name not in there]
-    return replace(offers, extended=tuple(sorted((*offers.extended, *missing)))) if missing else offers
+    return (
+        structs.replace(offers, extended=tuple(sorted((*offers.extended, *missing)))) if missing else offers
+    )
 
 
 def _labels(
@@ -204,7 +186,7 @@ def _with_daemons(room: Room, every_node_runs: Iterable[Pod]) -> Room:
             free = free - requests_of(pod)
             ports |= host_ports(pod)
             runs.append(pod)
-    return replace(room, free=free, ports=ports, runs=tuple(runs))
+    return structs.replace(room, free=free, ports=ports, runs=tuple(runs))
 
 
 def _anywhere(pod: Pod) -> Pod:

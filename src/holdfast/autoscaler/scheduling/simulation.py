@@ -4,9 +4,10 @@ Made by one pass over the pods that only sorts them by node: a tick with nothing
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+
+from msgspec import structs
 
 from holdfast.autoscaler.scale_down.drain import Blocker, blockers, is_daemon, remaining, to_evict
 from holdfast.autoscaler.scheduling import fleet_blockers
@@ -14,10 +15,11 @@ from holdfast.autoscaler.scheduling.budgets import Budgets
 from holdfast.autoscaler.scheduling.fit import Room, named
 from holdfast.autoscaler.scheduling.machines.spare import Spares, missing, spares_of
 from holdfast.autoscaler.scheduling.new_nodes import TYPES_NAMED_MAX, Candidate
+from holdfast.autoscaler.scheduling.node_info import NodeInfos
 from holdfast.autoscaler.scheduling.pack import Packed, pack, unplaceable
-from holdfast.autoscaler.scheduling.pod_groups import owner_of
+from holdfast.autoscaler.scheduling.pod_groups import PodTemplates, owner_of
 from holdfast.autoscaler.scheduling.preemption import foreseen
-from holdfast.autoscaler.scheduling.rooms import Known, candidate, daemons, expected, room_of
+from holdfast.autoscaler.scheduling.rooms import Known, candidate, expected, room_of
 from holdfast.autoscaler.scheduling.terms import NamespaceLabels
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.settings import Pool, Settings
@@ -74,7 +76,7 @@ class Simulation:
         workers: Sequence[Worker],
         nodes: Mapping[str, KubeNode],
         other_nodes: Sequence[KubeNode],
-        pods: Iterable[Pod],
+        pods: Sequence[Pod],
         budgets: Sequence[Budget],
         shapes: Mapping[str, Shape],
         places: Sequence[Place],
@@ -91,13 +93,13 @@ class Simulation:
         self._settings, self._workers, self._shapes, self._places = settings, workers, shapes, places
         self._left_alone, self._namespaces, self._volumes = left_alone, namespaces, volumes
         self._nodes, self._other_nodes, self._all_budgets = nodes, other_nodes, budgets
-        self._at_s = at_s
+        self._at_s, self._pods = at_s, pods
         self._worker_of = {worker.instance_id: worker for worker in workers}
         self.unbound: list[Pod] = []
         self._on: defaultdict[str, list[Pod]] = defaultdict(list)
         self._nominated: defaultdict[str, list[Pod]] = defaultdict(list)
         """By node: pods for which the scheduler makes room there."""
-        self._refused: list[Pod] = []
+        self._refused = PodTemplates()
         on, unbound, refused = self._on, self.unbound, self._refused
         for pod in pods:  # one pass: so many pods are more than a processor keeps at hand
             name = pod.spec.node_name
@@ -106,7 +108,7 @@ class Simulation:
                 continue
             unbound.append(pod)
             if is_unschedulable(pod):
-                refused.append(pod)
+                refused.add(pod)
             elif pod.status.nominated_node_name and pod.metadata.deletion_timestamp is None:
                 self._nominated[pod.status.nominated_node_name].append(pod)
         self._packed: dict[int, Packed] = {}
@@ -117,25 +119,33 @@ class Simulation:
     def pods_on(self, node_name: str) -> Sequence[Pod]:
         return self._on.get(node_name, ())
 
-    def _in_room_of(self, node_name: str) -> Sequence[Pod]:
-        """The pods that take room there: those that run, and those that are about to."""
-        nominated = self._nominated.get(node_name)
-        return [*self.pods_on(node_name), *nominated] if nominated else self.pods_on(node_name)
-
     @cached_property
+    def _infos(self) -> NodeInfos:
+        """What takes room on each node: the pods that run there, and those that are about to."""
+        infos = NodeInfos()
+        infos.add(self._pods)
+        for node, pods in self._nominated.items():
+            infos.nominate(node, pods)
+        return infos
+
+    @property
     def demand(self) -> list[Pod]:
         """Pods that the scheduler finds no room for, and will not make room for either."""
+        return self._demand.pods
+
+    @cached_property
+    def _demand(self) -> PodTemplates:
         preempting = self.preempting
         if not preempting:
             return self._refused
-        return [pod for pod in self._refused if pod.metadata.uid not in preempting]
+        return PodTemplates(pod for pod in self._refused.pods if pod.metadata.uid not in preempting)
 
     @cached_property
     def preempting(self) -> dict[str, str]:
         """By uid: pods that will preempt others, and the node where they will."""
-        if not self._refused:
+        if not self._refused.pods:
             return {}
-        return foreseen(self._refused, self.rooms, self._on, self.topology, self._at_s)
+        return foreseen(self._refused.pods, self.rooms, self._on, self.topology, self._at_s)
 
     @property
     def pending(self) -> int:
@@ -173,7 +183,7 @@ class Simulation:
         if on_its_way not in self._packed:
             rooms = [*map(self._with_devices, self.rooms.values()), *self._coming(on_its_way)]
             self._packed[on_its_way] = pack(
-                self.demand,
+                self._demand,
                 rooms,
                 self.candidates,
                 self._settings.max_workers,
@@ -195,11 +205,11 @@ class Simulation:
     @cached_property
     def rooms(self) -> dict[str, Room]:
         """What stands and offers room now, by node."""
-        rooms = [room_of(node, self._in_room_of(node.metadata.name)) for node in self._other_nodes]
+        rooms = [room_of(node, self._infos[node.metadata.name]) for node in self._other_nodes]
         for instance_id, node in self._nodes.items():
             worker = self._worker_of[instance_id]
             if worker.alive and not worker.joining:
-                rooms.append(room_of(node, self._in_room_of(node.metadata.name), worker.instance))
+                rooms.append(room_of(node, self._infos[node.metadata.name], worker.instance))
         return {room.name: room for room in rooms}
 
     def _with_devices(self, room: Room) -> Room:
@@ -208,7 +218,7 @@ class Simulation:
         if worker is None or not self._is_young(worker):
             return room
         free = expected(room.free, self._shapes.get(worker.instance.instance_type))
-        return room if free is room.free else replace(room, free=free)
+        return room if free is room.free else structs.replace(room, free=free)
 
     def _is_young(self, worker: Worker) -> bool:
         return self._at_s - worker.instance.launched_s < DEVICES_WITHIN_S
@@ -218,15 +228,15 @@ class Simulation:
         """Where all pods are, on nodes that offer no room now too."""
         nodes = [*self._other_nodes, *self._nodes.values()]
         return Topology(
-            ((_place(node), self._in_room_of(node.metadata.name)) for node in nodes),
-            self._refused,
+            ((_place(node), self._infos[node.metadata.name]) for node in nodes),
+            self._refused.asking,
             self._namespaces,
             self._volumes,
         )
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        every_node_runs = daemons(self._on.values())
+        every_node_runs = self._infos.daemons
         of_fleet = self._settings.max_workers - sum(worker.alive for worker in self._workers)
         return tuple(
             candidate(
@@ -371,7 +381,7 @@ def _like(rooms: Sequence[Room], worker: Worker) -> Room:
     zone, kind = worker.instance.zone, worker.instance.instance_type
     alike = [room for room in rooms if room.instance_type == kind] or rooms
     room = next((room for room in alike if room.zone == zone), alike[0])
-    return replace(named(room, worker.node_name or worker.instance_id), zone=zone)
+    return structs.replace(named(room, worker.node_name or worker.instance_id), zone=zone)
 
 
 def _place(node: KubeNode) -> Room:

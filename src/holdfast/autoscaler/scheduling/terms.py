@@ -3,7 +3,7 @@
 A term names pods (namespaces and labels) and the label of nodes that divides the cluster into domains.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -144,16 +144,34 @@ class TermsInPlay:
 
     def selecting(self, namespace: str, labels: Mapping[str, str]) -> frozenset[Term]:
         """The terms that select such a pod: the same object for the same terms."""
-        known = self._found.get(namespace)
-        if known is None:
-            named = {each.key for term in self._near(namespace) for each in term.requirements or ()}
-            known = self._found[namespace] = sorted(named), {}
-        keys, by_values = known
+        keys, by_values = self._found.get(namespace) or self._within_it(namespace)
         values = labels.get(keys[0]) if len(keys) == 1 else tuple([labels.get(key) for key in keys])
         found = by_values.get(values)
         if found is None:
             selecting = frozenset(term for term in self._near(namespace) if term.matches(labels))
             found = by_values[values] = self._same.setdefault(selecting, selecting)
+        return found
+
+    def counted(self, pods: Iterable[Pod], asking: Container[int]) -> Iterator[Pod]:
+        """Of these pods those that a term selects, and those that ask themselves.  `asking`: their ids.
+
+        As `selecting`, for each of very many: most pods ask for nothing, and no term selects them.
+        """
+        known = self._found
+        for pod in pods:
+            meta = pod.metadata
+            keys, by_values = known.get(meta.namespace) or self._within_it(meta.namespace)
+            labels = meta.labels
+            values = labels.get(keys[0]) if len(keys) == 1 else tuple([labels.get(key) for key in keys])
+            found = by_values.get(values)
+            if found is None:
+                found = self.selecting(meta.namespace, labels)
+            if found or id(pod) in asking:
+                yield pod
+
+    def _within_it(self, namespace: str) -> tuple[list[str], dict[object, frozenset[Term]]]:
+        named = {each.key for term in self._near(namespace) for each in term.requirements or ()}
+        found = self._found[namespace] = sorted(named), {}
         return found
 
     def _near(self, namespace: str) -> Iterable[Term]:

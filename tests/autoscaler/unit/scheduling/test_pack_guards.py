@@ -6,7 +6,7 @@ from holdfast.autoscaler.scheduling.fit import host_ports, shortage
 from holdfast.autoscaler.scheduling.match import meets, tolerates
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.scheduling.pack import pack, unplaceable
-from holdfast.autoscaler.scheduling.pod_groups import group_pods, largest_first
+from holdfast.autoscaler.scheduling.pod_groups import PodTemplates, group_pods, largest_first
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.cloud.kubernetes import Requirement, Taint, Toleration
 from holdfast.cloud.requests import Amount, requests_of
@@ -73,7 +73,7 @@ def test_the_largest_are_those_whose_share_of_either_is_large() -> None:
     }
 
     pods = [pod(name, requests=wants) for name, wants in kinds.items()]
-    ordered = largest_first(group_pods(pods, Topology()))
+    ordered = largest_first(group_pods(PodTemplates(pods), Topology()))
 
     assert [group.example.metadata.name for group in ordered] == ["both", "memory", "cpu", "small"]
 

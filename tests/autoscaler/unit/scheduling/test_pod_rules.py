@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler.scheduling.fit import HOSTNAME, Doubt
+from holdfast.autoscaler.scheduling.node_info import NodeInfo
 from holdfast.autoscaler.scheduling.pack import pack, unplaceable
-from holdfast.autoscaler.scheduling.pod_groups import group_pods
+from holdfast.autoscaler.scheduling.pod_groups import PodTemplates, group_pods
 from holdfast.autoscaler.scheduling.terms import needs_namespaces
 from holdfast.autoscaler.scheduling.topology import Topology
 from tests.autoscaler.unit.scheduling.test_pack import ZONE, needs, pool, room, some
@@ -59,12 +60,12 @@ def test_pods_that_spread_over_zones_take_turns() -> None:
 def test_a_pod_that_goes_with_another_asks_for_a_node_in_its_zone() -> None:
     there, running = room("n-b", zone="b", cpu_m=0), pod("web-9", labels={"app": "web"}, node="n-b")
     waiting = [pending("api", spec=affine())]
-    topology = Topology([(there, [running])], waiting)
+    topology = Topology([(there, NodeInfo([running]))], waiting)
 
     packed = pack(waiting, (there,), (pool(),), 10, topology=topology)
 
     assert [(need.count, need.zone) for need in packed.needs] == [(1, "b")]
-    alone = pack(waiting, (there,), (pool(),), 10, topology=Topology([(there, [])], waiting))
+    alone = pack(waiting, (there,), (pool(),), 10, topology=Topology([(there, NodeInfo())], waiting))
     assert alone.needs == ()
     assert "pod affinity" in alone.fates[0].why
 
@@ -78,8 +79,15 @@ def test_a_pod_that_runs_keeps_others_off_by_its_own_anti_affinity() -> None:
     lonely = pod("lonely", node="n-1", spec=apart())
     waiting = web(1, {})
 
-    assert pack(waiting, (there,), (), 10, topology=Topology([(there, [lonely])], waiting)).fates[0].left == 1
-    assert pack(waiting, (there,), (), 10, topology=Topology([(there, [])], waiting)).fates[0].left == 0
+    assert (
+        pack(waiting, (there,), (), 10, topology=Topology([(there, NodeInfo([lonely]))], waiting))
+        .fates[0]
+        .left
+        == 1
+    )
+    assert (
+        pack(waiting, (there,), (), 10, topology=Topology([(there, NodeInfo())], waiting)).fates[0].left == 0
+    )
 
 
 def test_a_pod_that_moves_is_not_in_its_own_way() -> None:
@@ -88,10 +96,10 @@ def test_a_pod_that_moves_is_not_in_its_own_way() -> None:
     moving = pod("web-1", labels={"app": "web"}, node="n-1", spec=apart())
     staying = pod("web-2", labels={"app": "web"}, node="n-2", spec=apart())
 
-    free = Topology([(rooms[0], [moving]), (rooms[1], [])])
+    free = Topology([(rooms[0], NodeInfo([moving])), (rooms[1], NodeInfo())])
     assert unplaceable([moving], rooms[1:], free) == ""
     assert unplaceable([moving], rooms[:1], free) == "", "back where it was"
-    taken = Topology([(rooms[0], [moving]), (rooms[1], [staying])])
+    taken = Topology([(rooms[0], NodeInfo([moving])), (rooms[1], NodeInfo([staying]))])
     why = unplaceable([moving], rooms[1:], taken)
     assert why.startswith("shop/web-1 fits on no other node: pod anti-affinity: ")
     assert unplaceable([moving], rooms[1:], taken) == why, "asking changes nothing"
@@ -109,7 +117,9 @@ def test_namespaces_that_are_chosen_by_labels_are_a_doubt_until_they_are_listed(
     chosen = apart(namespaceSelector={"matchLabels": {"team": "a"}})
     (waiting,) = web(1, chosen)
 
-    (group,) = group_pods([waiting], Topology([], [waiting], {"shop": {"team": "a"}} if known else None))
+    (group,) = group_pods(
+        PodTemplates([waiting]), Topology([], [waiting], {"shop": {"team": "a"}} if known else None)
+    )
 
     assert group.doubts == (() if known else (Doubt.NAMESPACES,))
     assert needs_namespaces([waiting])
@@ -120,11 +130,11 @@ def test_namespaces_that_are_chosen_by_labels_are_a_doubt_until_they_are_listed(
 def test_labels_part_pods_only_where_a_rule_names_them() -> None:
     two = [pending("a", labels={"pod-index": "0"}), pending("b", labels={"pod-index": "1"})]
 
-    assert len(group_pods(two, Topology([], two))) == 1
+    assert len(group_pods(PodTemplates(two), Topology([], two))) == 1
     rule = web(1, apart())
-    assert len(group_pods(two, Topology([], [*two, *rule]))) == 1, "no rule names this label"
+    assert len(group_pods(PodTemplates(two), Topology([], [*two, *rule]))) == 1, "no rule names this label"
     named = [*two, pending("c", labels={"app": "web"})]
-    assert len(group_pods(named, Topology([], [*named, *rule]))) == 2
+    assert len(group_pods(PodTemplates(named), Topology([], [*named, *rule]))) == 2
 
 
 def test_a_node_whose_pods_matter_to_a_zone_is_asked_for_there_whichever_came_first() -> None:

@@ -7,6 +7,7 @@ import msgspec
 
 from holdfast.autoscaler.scheduling.fit import EPHEMERAL_STORAGE, HostPort, Room
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
+from holdfast.autoscaler.scheduling.node_info import NodeInfo, NodeInfos
 from holdfast.autoscaler.scheduling.pack import pack, unplaceable
 from holdfast.autoscaler.scheduling.rooms import (
     INSTANCE_TYPE,
@@ -15,7 +16,6 @@ from holdfast.autoscaler.scheduling.rooms import (
     ZONE,
     Known,
     candidate,
-    daemons,
     room_of,
 )
 from holdfast.autoscaler.scheduling.simulation import Simulation, is_unschedulable
@@ -78,26 +78,31 @@ def test_a_node_has_left_what_nothing_that_runs_has_taken() -> None:
         ),
     ]
 
-    room = room_of(here, pods, instance("i-1", zone="z"))
+    room = room_of(here, NodeInfo(pods), instance("i-1", zone="z"))
 
     assert room.free == Amount(1_500, 3 * GI, 8)
     assert {port.number for port in room.ports} == {80}
     assert room.labels["disk"] == "ssd"
     assert (room.zone, room.pool, room.instance_id, room.empty) == ("z", "default", "i-1", False)
-    assert room_of(here, [daemon(node="n-1"), pods[2]]).empty, "what every node runs, and what is over"
+    assert room_of(here, NodeInfo([daemon(node="n-1"), pods[2]])).empty, (
+        "what every node runs, and what is over"
+    )
 
 
 def test_of_each_daemon_set_the_pod_that_asks_for_most_counts_and_none_that_is_over() -> None:
     pods = [
-        daemon("a-1", owner="DaemonSet/a", cpu="100m"),
-        daemon("a-2", owner="DaemonSet/a", cpu="300m"),
-        daemon("a-3", owner="DaemonSet/a", cpu="200m"),
-        daemon("a-4", owner="DaemonSet/a", cpu="900m", phase="Failed"),
-        daemon("b-1", owner="DaemonSet/b"),
-        pod("web"),
+        daemon("a-1", owner="DaemonSet/a", cpu="100m", node="n-1"),
+        daemon("a-2", owner="DaemonSet/a", cpu="300m", node="n-2"),
+        daemon("a-3", owner="DaemonSet/a", cpu="200m", node="n-3"),
+        daemon("a-4", owner="DaemonSet/a", cpu="900m", node="n-4", phase="Failed"),
+        daemon("b-1", owner="DaemonSet/b", node="n-1"),
+        daemon("c-1", owner="DaemonSet/c"),
+        pod("web", node="n-1"),
     ]
+    infos = NodeInfos()
+    infos.add(pods)
 
-    assert [each.metadata.name for each in daemons([pods])] == ["a-2", "b-1"]
+    assert [each.metadata.name for each in infos.daemons] == ["a-2", "b-1"]
 
 
 def test_a_new_node_offers_what_its_type_does() -> None:

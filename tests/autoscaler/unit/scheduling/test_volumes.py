@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from holdfast.autoscaler.scheduling.fit import Doubt
+from holdfast.autoscaler.scheduling.node_info import NodeInfo
 from holdfast.autoscaler.scheduling.pack import Packed, pack, unplaceable
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.scheduling.volumes.needs import VolumeDoubt
@@ -52,7 +53,7 @@ def with_claim(name: str = "db-0", *claims: str, node: str = "", **said: Any) ->
 def packed(
     pods: list[Pod], known: VolumeLists | None, *rooms: Any, limit: int = 10, **of_pool: Any
 ) -> Packed:
-    topology = Topology([(each, ()) for each in rooms], pods, None, known)
+    topology = Topology([(each, NodeInfo()) for each in rooms], pods, None, known)
     return pack(pods, rooms, (pool(**of_pool),), limit, topology=topology)
 
 
@@ -66,7 +67,7 @@ def test_a_bound_claim_asks_for_a_node_in_its_volumes_zone() -> None:
     assert asked([with_claim()], known) == [(1, "b")]
     moving = with_claim(node="n-1")
     there = [room("n-1", zone="b"), room("n-2", zone="a")]
-    topology = Topology([(there[0], [moving]), (there[1], ())], (), None, known)
+    topology = Topology([(there[0], NodeInfo([moving])), (there[1], NodeInfo())], (), None, known)
     assert "its volume is tied to other nodes" in unplaceable([moving], there[1:], topology)
     assert unplaceable([moving], [room("n-1", zone="b")], topology) == "", "no doubt is left"
 
@@ -117,7 +118,7 @@ def test_one_pod_at_a_time_uses_a_claim_that_only_one_may() -> None:
     assert [(need.count, need.zone) for need in done.needs] == [(1, "a")]
     assert sum(fate.left for fate in done.fates) == 1
     moving = with_claim("db-0", node="n-1")
-    topology = Topology([(room("n-1"), [moving]), (room("n-2"), ())], (), None, known)
+    topology = Topology([(room("n-1"), NodeInfo([moving])), (room("n-2"), NodeInfo())], (), None, known)
     assert unplaceable([moving], [room("n-2")], topology) == "", "it is not in its own way"
 
 
@@ -151,7 +152,7 @@ def test_an_ephemeral_volume_is_claimed_anew_elsewhere() -> None:
     moving = pod("job", node="n-1", spec={"volumes": [{"name": "scratch", "ephemeral": EPHEMERAL}]})
     old = claim("job-scratch", bound=True)
     topology = Topology(
-        [(room("n-1"), [moving]), (room("n-2", zone="c"), ())],
+        [(room("n-1"), NodeInfo([moving])), (room("n-2", zone="c"), NodeInfo())],
         (),
         None,
         lists(claims=[old], volumes=[volume("pv-job-scratch", "a")]),
@@ -189,7 +190,7 @@ def test_what_is_not_weighed_is_named_and_counts_the_safe_way(
     assert [(need.count, need.zone) for need in done.needs] == [(1, "")], "a new one is expected to take it"
     assert done.fates[0].group.doubts == (doubt,)
     moving = pod("db-0", node="n-0", spec={"volumes": [{"name": "data", **volumes}]})
-    topology = Topology([(room("n-0"), [moving]), (room("n-1"), ())], (), None, known)
+    topology = Topology([(room("n-0"), NodeInfo([moving])), (room("n-1"), NodeInfo())], (), None, known)
     assert f"it has {doubt}, which is not considered yet" in unplaceable([moving], [room("n-1")], topology)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from holdfast.autoscaler.scheduling.fit import Room
-from holdfast.autoscaler.scheduling.pod_groups import NodeBin, Placed, PodGroup, fill
+from holdfast.autoscaler.scheduling.node_bins import NodeBin, Placed, fill
+from holdfast.autoscaler.scheduling.pod_groups import PodGroup
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.settings import Pool
 from holdfast.cloud.kubernetes import Container, Meta, Pod, PodSpec, Resources, Toleration

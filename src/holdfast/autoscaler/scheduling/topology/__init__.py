@@ -6,13 +6,14 @@ kept up: a pod that is placed changes a few numbers.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from holdfast.autoscaler.scheduling.fit import HOSTNAME, Room, unselected
 from holdfast.autoscaler.scheduling.match import untolerated
+from holdfast.autoscaler.scheduling.node_info import NodeInfo, asks
 from holdfast.autoscaler.scheduling.terms import (
     NamespaceLabels,
     PodRules,
@@ -26,7 +27,7 @@ from holdfast.autoscaler.scheduling.topology.domains import DomainCounts, Eligib
 from holdfast.autoscaler.scheduling.volumes import VolumeCounts
 from holdfast.autoscaler.scheduling.volumes.needs import NO_NEEDS, VolumeNeeds
 from holdfast.autoscaler.scheduling.volumes.reader import VolumesReader, is_weighed
-from holdfast.cloud.kubernetes import FINISHED, POOL_LABEL, Pod
+from holdfast.cloud.kubernetes import POOL_LABEL, Pod
 from holdfast.cloud.volumes import VolumeLists
 
 
@@ -59,7 +60,7 @@ class Topology:
 
     def __init__(
         self,
-        nodes: Iterable[tuple[Room, Sequence[Pod]]] = (),
+        nodes: Iterable[tuple[Room, NodeInfo]] = (),
         to_place: Iterable[Pod] = (),
         namespaces: NamespaceLabels | None = None,
         volumes: VolumeLists | None = None,
@@ -80,12 +81,10 @@ class Topology:
         self._standing: dict[Term, DomainCounts] = {}
         self._with_volumes: dict[tuple[PodClass, VolumeNeeds], PodClass] = {}
         self._journal: list[tuple[str, PodClass | None, int]] = []
-        to_place = tuple(to_place)
-        asking, there = [pod for pod in to_place if _asks(pod)], []
-        for room, pods in nodes:  # one pass: 150,000 pods are more than a processor keeps at hand
-            here = [pod for pod in pods if pod.status.phase not in FINISHED]
-            there.append((room, here))
-            asking += [pod for pod in here if _asks(pod)]
+        to_place, nodes = tuple(to_place), tuple(nodes)
+        asking = [pod for pod in to_place if asks(pod)]
+        for _, info in nodes:
+            asking += info.asking
         all_rules = {id(rules): rules for rules in map(self._reader.rules_of, asking)}.values()
         self._terms_in_play = TermsInPlay(term for rules in all_rules for term in rules.terms)
         having = [pod for pod in asking if is_weighed(pod)]
@@ -96,13 +95,11 @@ class Topology:
         if not self.is_idle:
             for pod in to_place:
                 self.class_of(pod)
-            selecting, ask = self._terms_in_play.selecting, {id(pod) for pod in asking}
-            for room, pods in there:
+            ask = {id(pod) for pod in asking}
+            for room, info in nodes:
                 self.add_node(room)
-                for pod in pods:
-                    # Most pods ask for nothing, and no rule asks for them: these are not counted.
-                    if id(pod) in ask or selecting(pod.metadata.namespace, pod.metadata.labels):
-                        self.put(room.name, self.class_of(pod), 1)
+                for pod in self._terms_in_play.counted(info.pods, ask):
+                    self.put(room.name, self.class_of(pod), 1)
         self._journal.clear()
 
     def rules_of(self, pod: Pod) -> PodRules:
@@ -278,14 +275,6 @@ class Topology:
             room = self._rooms.pop(node)
             for eligible, *_ in self._eligible.values():
                 eligible.remove_node(node, room.labels)
-
-
-def _asks(pod: Pod) -> bool:
-    """Whether the pod itself may ask for anything that is counted here."""
-    spec = pod.spec
-    if spec.affinity is not None or spec.topology_spread_constraints:
-        return True
-    return bool(spec.volumes) and is_weighed(pod)
 
 
 def _all_select(terms: Iterable[Term], pods: PodClass) -> bool:
