@@ -4,17 +4,15 @@ The first two answer 503 from the moment in which the process was told to end.
 """
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http import HTTPStatus
 from typing import Final
 
+from holdfast.adapters.probes import JSON, METRICS, Answer, answering
 from holdfast.kernel import Invalid
 
-JSON: Final = "application/json"
-METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 LINGER_S: Final = 2.0
 """So long at least the answer is 503 before the process is gone."""
 
@@ -26,54 +24,26 @@ class Health:
     metrics: Callable[[], str] = lambda: ""
     """What is known by now, in the text format of Prometheus."""
 
-    def answer(self, path: str) -> tuple[int, str, str]:
-        """Status, kind and body for a path."""
+    def answer(self, path: str) -> Answer:
         if path == "/metrics":
-            return 200, METRICS, self.metrics()
+            return Answer(self.metrics(), METRICS)
         if path not in ("/health", "/ready"):
-            return 404, JSON, json.dumps({"error": f"there is no {path}: /health, /ready or /metrics"})
+            error = {"error": f"there is no {path}: /health, /ready or /metrics"}
+            return Answer(json.dumps(error), JSON, HTTPStatus.NOT_FOUND)
         fine = not self.stopping and (path == "/health" or self.ready)
         state = {"ready": self.ready, "stopping": self.stopping}
-        return 200 if fine else 503, JSON, json.dumps(state)
+        return Answer(json.dumps(state), JSON, HTTPStatus.OK if fine else HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 @contextmanager
 def served(health: Health, port: int, address: str = "0.0.0.0") -> Iterator[None]:
     """Answer until the end.  Port 0: not at all.  Raises Invalid if the port is taken."""
-    if not port:
+    with ExitStack() as serving:
+        try:
+            if port:
+                serving.enter_context(answering(health.answer, address, port))
+        except OSError as error:
+            raise Invalid(
+                f"health_port {port}: {error.strerror}: choose another (HEALTH_PORT), or 0 for none"
+            ) from error
         yield
-        return
-    try:
-        server = ThreadingHTTPServer((address, port), _handler(health))
-    except OSError as error:
-        raise Invalid(
-            f"health_port {port}: {error.strerror}: choose another (HEALTH_PORT), or 0 for none"
-        ) from error
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def _handler(health: Health) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        timeout = 5.0
-
-        def do_GET(self) -> None:
-            status, kind, text = health.answer(self.path.partition("?")[0])
-            body = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """A probe every few seconds is no news."""
-
-    return Handler
