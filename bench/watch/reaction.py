@@ -22,6 +22,7 @@ def run() -> list[Row]:
         for n in range(COUNT):
             pods_s.append(made.pod_to_launch_s(f"pod-{n}"))
             made.at_rest()
+        made.keep_pods()
         for worker in made.workers()[:COUNT]:
             notices_s.append(made.notice_to_answer_s(*worker))
             made.at_rest()

@@ -202,7 +202,7 @@ def test_a_turn_is_woken_and_what_happens_together_is_one_reason(make: Callable[
     while not turned:
         time.sleep(0.01)
     for _ in range(5):
-        loop.news.set()
+        loop.rests.wake()
     while len(turned) < 2:
         time.sleep(0.01)
     time.sleep(0.1)

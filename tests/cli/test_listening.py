@@ -141,7 +141,7 @@ def test_the_loop_acts_on_a_notice_long_before_its_next_turn(tmp_path: Path) -> 
     loop = Loop(
         lambda: world.autoscaler(settings, {}), "run-1", 600.0, MetricsCollector("blue"), turned=after_a_turn
     )
-    listener = Listener(queue, world.autoscaler(settings, {}).keep, loop.news.set, loop.stop)
+    listener = Listener(queue, world.autoscaler(settings, {}).keep, loop.rests.wake_for_notice, loop.stop)
     loop.run(turns=2)
 
     assert len(turned) == 2, "and it did not wait for ten minutes"

@@ -64,6 +64,9 @@ class Autoscaler:
     """What else must call a new node Ready before it has joined."""
     picture: Picture | None = None
     """Of a process that watches the cluster."""
+    pause: Callable[[float, bool], bool] | None = None
+    """Of a process that hears news: rests between two rounds of effects, shorter where there are any.  It is
+    told whether nodes are being drained, and answers whether the tick may go on.  None: the clock sleeps."""
 
     def tick(
         self,

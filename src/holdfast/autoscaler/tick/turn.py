@@ -1,6 +1,6 @@
 """A shell: one tick in progress, turn by turn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -106,8 +106,8 @@ class Turn:
             if isinstance(ahead, Do):
                 self._tell(ahead)
                 rounds = 1 if self._done > told else rounds + 1
-                if self._done == told or drains(ahead.effects):
-                    self._rest(pause_s(ahead.effects, self._auto.settings.after_cordon_s, rounds))
+                if (self._done == told or drains(ahead.effects)) and not self._pause(ahead.effects, rounds):
+                    break
         # Time that was spent on calls that fail is no work: the operator must hear of it.
         if trouble:
             return self.ended(TickOutcome.BUSY, trouble)
@@ -231,5 +231,17 @@ class Turn:
             self._steps.append(step)
             self._told(step)
 
+    def _pause(self, effects: Sequence[Effect], rounds: int) -> bool:
+        """Between two rounds.  False: it is time to end."""
+        a = self._auto
+        seconds = pause_s(effects, a.settings.after_cordon_s, rounds)
+        if a.pause is not None:
+            return a.pause(self._time_left_s(seconds), drains(effects))
+        self._rest(seconds)
+        return True
+
     def _rest(self, seconds: float) -> None:
-        self._auto.clock.sleep(max(0.0, min(seconds, self._until_s - self._auto.clock.now_s())))
+        self._auto.clock.sleep(self._time_left_s(seconds))
+
+    def _time_left_s(self, wanted_s: float) -> float:
+        return max(0.0, min(wanted_s, self._until_s - self._auto.clock.now_s()))

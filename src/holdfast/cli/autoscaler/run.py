@@ -121,7 +121,7 @@ def _listener(ours: "Session", loop: "Loop") -> "Listener | None":
 
     queue = NoticeQueue(sqs_client(ours.settings, os.environ), ours.settings.notice_queue_url)
     autoscaler = cache(ours.autoscaler)
-    return Listener(queue, lambda notices: autoscaler().keep(notices), loop.news.set, loop.stop)
+    return Listener(queue, lambda notices: autoscaler().keep(notices), loop.rests.wake_for_notice, loop.stop)
 
 
 def _each_to(*hear: "Callable[[TickResult], None]") -> "Callable[[TickResult], None]":
@@ -141,7 +141,7 @@ def _watching(ours: "Session", loop: "Loop", watches: "list[Watches]") -> Iterat
     from holdfast.app.autoscaler.watching import watching
     from holdfast.cli.autoscaler.loop.metrics import of_watches
 
-    with watching(ours.settings, loop.news.set) as made:
+    with watching(ours.settings, loop.rests.wake) as made:
         watches.append(made)
         loop.collector.watched = lambda: of_watches(made)
         # A turn that lists while the watches do would leave its memory scattered among theirs.

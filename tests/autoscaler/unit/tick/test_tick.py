@@ -1,13 +1,14 @@
 """One tick on a small world: inside its time, by a fresh record, and with every notice kept first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
 from holdfast.autoscaler.codec import CODEC, SUBJECT
 from holdfast.autoscaler.ports import Load
+from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Target
 from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.tick import Autoscaler
@@ -161,6 +162,24 @@ def test_a_tick_ends_inside_its_time_however_long_there_is_work() -> None:
 
     assert result.outcome == "out of time"
     assert NOW_S + 31 <= bench.clock.at_s < NOW_S + 32
+
+
+def test_between_two_rounds_of_a_drain_it_rests_as_its_process_wants_and_ends_when_told() -> None:
+    world, cluster = draining()
+    bench = Bench(world, cluster, after_cordon_s=5)
+    asked: list[tuple[float, bool]] = []
+
+    def pause(pause_s: float, drains: bool) -> bool:
+        asked.append((pause_s, drains))
+        return len(asked) < 2
+
+    bench.auto = replace(bench.auto, pause=pause)
+    result = bench.tick(600.0)
+
+    assert asked == [(5, True), (10, True)], "longer with each round that changed nothing"
+    assert (result.outcome, result.why) == (TickOutcome.OUT_OF_TIME, "the next tick goes on")
+    assert bench.record.scale_down is not None, "what is open is left to the next process"
+    assert not bench.record.lock.owner, "which need not wait for us"
 
 
 def test_time_that_was_spent_on_failing_calls_alone_is_no_work() -> None:

@@ -24,6 +24,8 @@ from tools.parts.site import PROFILE, TOKEN_PARAMETER, Site, start_site
 CLUSTER, NAMESPACE = "reacting", "waiting"
 TYPE, CPU = "m5.large", "1500m"
 """One such pod fills a machine of this type."""
+LABELS = {"app": "waiting"}
+POD_SPEC = {"containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": CPU}}}]}
 HANG_S = 600.0
 LOOK_S = 0.01
 SETTINGS: Mapping[str, object] = {
@@ -96,9 +98,16 @@ class Reaction:
         return found[0]
 
     def create_pod(self, name: str) -> None:
-        container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": CPU}}}
-        body = {"metadata": {"name": name}, "spec": {"containers": [container]}}
+        body = {"metadata": {"name": name, "labels": LABELS}, "spec": POD_SPEC}
         self.site.cluster.request("POST", f"/api/v1/namespaces/{NAMESPACE}/pods", body).ok()
+
+    def keep_pods(self) -> None:
+        """From now on each that is evicted comes again: without, no machine would be needed for it."""
+        there = self.site.cluster.request("GET", f"/api/v1/namespaces/{NAMESPACE}/pods").ok()["items"]
+        template = {"metadata": {"labels": LABELS}, "spec": POD_SPEC}
+        spec = {"replicas": len(there), "selector": {"matchLabels": LABELS}, "template": template}
+        body = {"metadata": {"name": "kept"}, "spec": spec}
+        self.site.cluster.request("POST", f"/apis/apps/v1/namespaces/{NAMESPACE}/replicasets", body).ok()
 
     def pod_to_launch_s(self, name: str) -> float:
         """From the moment in which a pod is created that fits nowhere: the scheduler's own time included."""

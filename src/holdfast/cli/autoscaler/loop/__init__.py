@@ -5,7 +5,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -19,16 +19,12 @@ from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
+from holdfast.cli.autoscaler.loop.rests import Rests
 from holdfast.cloud.text import lasting
 from holdfast.kernel import HoldfastError, Logged
 
 TURN_S: Final = 20.0
-"""A turn ends after this long, so that a signal to stop is heard; the next one goes on at once."""
-
-TOGETHER_S: Final = 0.03
-"""What happens within so long is seen by one turn."""
-APART_MAX_S: Final = 1.0
-"""After a turn it rests for as long as that took, or for this, before it can be woken."""
+"""A turn ends after this long; the next one goes on at once."""
 
 SAY_AGAIN_S: Final = 20.0
 
@@ -42,14 +38,10 @@ class Loop:
     owner: str
     every_s: float
     collector: MetricsCollector
-    stop: threading.Event = field(default_factory=threading.Event)
-    news: threading.Event = field(default_factory=threading.Event)
-    """Set by what ends the rest between two turns: a notice, a change that was watched, a signal to stop."""
+    rests: Rests = field(default_factory=Rests)
     turned: Callable[[TickResult], None] = lambda result: None
     _version: int | None = None
     """Up to which the log has been counted."""
-    _took_s: float = 0.0
-    """How long the last turn took."""
     _said: tuple[str, str] = ("", "")
     """What the last turn came to: said again only when it changes."""
     _failing_since_s: float = 0.0
@@ -62,28 +54,25 @@ class Loop:
 
         Raises what forbids the first one.
         """
-        autoscaler = self.make()
+        autoscaler = self._made()
         done, result = 0, None
         while not self.stop.is_set():
             result = self._turn(autoscaler)
             done += 1
             if turns and done >= turns:
                 break
-            self._rest(self._pause_s(result, autoscaler.clock.now_s()))
+            self.rests.until_news(self._pause_s(result, autoscaler.clock.now_s()))
             if result.outcome.failed and not self.stop.is_set():
                 autoscaler = self._made_again(autoscaler)
         return result
 
-    def _rest(self, pause_s: float) -> None:
-        """Until it is time, or something has happened."""
-        if self.news.wait(pause_s) and pause_s:
-            self.stop.wait(max(TOGETHER_S, min(self._took_s, APART_MAX_S)))
-        self.news.clear()
+    @property
+    def stop(self) -> threading.Event:
+        return self.rests.stop
 
     def end(self) -> None:
         """After the turn that runs."""
-        self.stop.set()
-        self.news.set()
+        self.rests.end()
 
     def _turn(self, autoscaler: Autoscaler) -> TickResult:
         with concerning(request_id=self.owner):
@@ -91,7 +80,6 @@ class Loop:
                 self._count(autoscaler)
             began_s = autoscaler.clock.now_s()
             result = autoscaler.tick(self.owner, until_s=began_s + TURN_S, told=self._tell)
-            self._took_s = max(0.0, autoscaler.clock.now_s() - began_s)
             self._show(autoscaler, result)
             self._say(result, began_s, autoscaler.clock.now_s())
         self.turned(result)
@@ -153,9 +141,12 @@ class Loop:
             return min(self.every_s, max(1.0, result.retry_at_s - now_s))
         return self.every_s
 
+    def _made(self) -> Autoscaler:
+        return replace(self.make(), pause=self.rests.between_rounds)
+
     def _made_again(self, before: Autoscaler) -> Autoscaler:
         try:
-            return self.make()
+            return self._made()
         except HoldfastError as error:
             log.error("%s", error)
             return before
