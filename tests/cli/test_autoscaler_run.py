@@ -25,7 +25,7 @@ from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.cli import main
 from holdfast.cli.autoscaler.loop import Loop, told_to_stop
-from holdfast.cli.autoscaler.loop.endpoints import unhealthy, unready
+from holdfast.cli.autoscaler.loop.condition import Condition
 from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
 from holdfast.kernel import Busy, Invalid
 from tests.adapters.kubernetes.watch.watched_server import WatchedServer, serving
@@ -186,12 +186,36 @@ def test_run_serves_metrics_and_ends_after_its_turns(
     assert json.loads(done.stderr.splitlines()[-1])["msg"] == "stopped"
 
 
-def test_health_and_readiness() -> None:
-    assert unhealthy(1_000.0, 900.0, 30.0) == ""
-    assert unhealthy(1_000.0, 700.0, 30.0) == "no turn has ended for 300 s"
-    assert unready("", failed=False) == "no turn has ended yet"
-    assert unready("busy", failed=True) == "the last turn was busy"
-    assert unready("idle", failed=False) == ""
+def test_health_and_readiness(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [700.0]
+    monkeypatch.setattr("holdfast.cli.autoscaler.loop.condition.mono_s", lambda: now_s[0])
+    queue: list[str] = [""]
+    ours = Condition(beside=[lambda: queue[0]], _ended_s=now_s[0])
+    assert list(ours.unready(700.0, 30.0)) == ["no turn has ended yet"]
+
+    ours.turned(TickResult(TickOutcome.IDLE, "all is well"))
+    assert ours.unhealthy(900.0, 30.0) == ""
+    assert list(ours.unready(900.0, 30.0)) == []
+    assert ours.unhealthy(1_000.0, 30.0) == "no turn has ended for 300 s"
+    assert list(ours.unready(1_000.0, 30.0)) == ["no turn has ended for 300 s"]
+
+    now_s[0], queue[0] = 1_000.0, "the queue of notices: it does not exist"
+    ours.turned(TickResult(TickOutcome.BUSY, "the API does not answer"))
+    assert ours.unhealthy(1_000.0, 30.0) == "", "a new process could do no more"
+    assert list(ours.unready(1_000.0, 30.0)) == ["the last turn was busy: the API does not answer", queue[0]]
+
+
+def test_a_clock_that_is_set_makes_no_process_look_hung(
+    make: Callable[[], Autoscaler], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = Loop(make, "run-1", 1.0, MetricsCollector("blue"))
+    loop.run(turns=1)
+    set_s = [time.time() + 3_600.0]
+    monkeypatch.setattr(time, "time", lambda: set_s[0])
+    assert loop.condition.unhealthy(time.monotonic(), 1.0) == ""
+    set_s[0] -= 7_200.0
+    loop.run(turns=1)
+    assert loop.condition.unhealthy(time.monotonic() + 600.0, 1.0) == "no turn has ended for 600 s"
 
 
 def test_a_turn_is_woken_and_what_happens_together_is_one_reason(make: Callable[[], Autoscaler]) -> None:

@@ -124,6 +124,39 @@ def test_a_queue_that_refuses_is_asked_again_more_slowly(caplog: pytest.LogCaptu
     assert len(said) <= 2, "a trouble is said once, and once that it is over"
 
 
+def test_a_defect_is_told_and_the_listening_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    queue = Messages(warning("i-1"))
+    kept: list[Notice] = []
+
+    def keep(notices: Sequence[Notice]) -> Sequence[Notice]:
+        if not listener.trouble:
+            raise ZeroDivisionError("a defect")
+        kept.extend(notices)
+        listener.stop.set()
+        return notices
+
+    class Impatient(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            return self.is_set()
+
+    listener = Listener(queue, keep, lambda: None, Impatient())
+    listener.run()
+
+    assert [each.instance_id for each in kept] == ["i-1"], "what was not deleted has come again"
+    assert "a defect" in caplog.text
+    assert listener.trouble == "", "and it is over"
+
+
+def test_what_keeps_it_from_listening_is_known_until_it_is_over() -> None:
+    queue = Messages(error=Invalid("sqs:ReceiveMessage: the queue does not exist"))
+    listener, _ = a_listener(queue, lambda notices: notices)
+    listener.take()
+    assert listener.trouble == "the queue of notices: sqs:ReceiveMessage: the queue does not exist"
+    queue.error = None
+    listener.take()
+    assert listener.trouble == ""
+
+
 def test_the_loop_acts_on_a_notice_long_before_its_next_turn(tmp_path: Path) -> None:
     world = SmallWorld.of(3)
     settings = settings_in(tmp_path)

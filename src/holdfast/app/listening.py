@@ -40,12 +40,21 @@ class Listener:
     heard: Callable[[], None]
     """Called when some were kept."""
     stop: threading.Event
-    _trouble: str = ""
-    """What was said last: said again only when it changes."""
+    trouble: str = ""
+    """Why notices are not heard; empty: they are.  Said again only when it changes."""
 
     def run(self) -> None:
         while not self.stop.is_set():
-            self.stop.wait(self.take())
+            self.stop.wait(self._survive())
+
+    def _survive(self) -> float:
+        """A thread that died of a defect would be missed by no one, until machines are gone unannounced."""
+        try:
+            return self.take()
+        except Exception as defect:
+            log.exception("a defect: the queue of notices is asked again in %g s", REFUSED_PAUSE_S)
+            self.trouble = f"the queue of notices: a defect: {defect!r}"
+            return REFUSED_PAUSE_S
 
     def take(self) -> float:
         """One long poll.  How long to rest before the next one."""
@@ -57,9 +66,9 @@ class Listener:
             return self._say(str(error), PAUSE_S)
         except HoldfastError as error:
             return self._say(str(error), REFUSED_PAUSE_S)
-        if self._trouble:
+        if self.trouble:
             log.info("the queue of notices answers again")
-        self._trouble = ""
+        self.trouble = ""
         return 0.0
 
     def _keep(self, messages: Sequence[dict[str, Any]]) -> None:
@@ -74,9 +83,10 @@ class Listener:
         self.queue.delete(messages)
 
     def _say(self, trouble: str, pause_s: float) -> float:
-        if trouble != self._trouble:
-            log.error("the queue of notices: %s", trouble)
-        self._trouble = trouble
+        told = f"the queue of notices: {trouble}"
+        if told != self.trouble:
+            log.error("%s", told)
+        self.trouble = told
         return pause_s
 
 

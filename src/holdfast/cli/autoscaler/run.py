@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from holdfast.app.listening import Listener
     from holdfast.autoscaler.result import TickResult
     from holdfast.cli.autoscaler.loop import Loop
-    from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
     from holdfast.cli.autoscaler.session import Session
 
 FIRST_LISTS_S: Final = 20.0
@@ -101,7 +100,7 @@ def command(
             told_to_stop(end),
             beside(after_tick(ours.settings, os.environ), loop.owner) as after,
             listening(_listener(ours, loop)),
-            _served(collector, metrics_address, metrics_port, every),
+            _served(loop, metrics_address, metrics_port),
             _watching(ours, loop, watches) if watch else nullcontext(),
         ):
             loop.turned = _each_to(after.turned, *([_say] if as_json else []))
@@ -121,7 +120,9 @@ def _listener(ours: "Session", loop: "Loop") -> "Listener | None":
 
     queue = NoticeQueue(sqs_client(ours.settings, os.environ), ours.settings.notice_queue_url)
     autoscaler = cache(ours.autoscaler)
-    return Listener(queue, lambda notices: autoscaler().keep(notices), loop.rests.wake_for_notice, loop.stop)
+    made = Listener(queue, lambda notices: autoscaler().keep(notices), loop.rests.wake_for_notice, loop.stop)
+    loop.condition.beside.append(lambda: made.trouble)
+    return made
 
 
 def _each_to(*hear: "Callable[[TickResult], None]") -> "Callable[[TickResult], None]":
@@ -143,6 +144,7 @@ def _watching(ours: "Session", loop: "Loop", watches: "list[Watches]") -> Iterat
 
     with watching(ours.settings, loop.rests.wake) as made:
         watches.append(made)
+        loop.condition.beside.append(lambda: made.trouble)
         loop.collector.watched = lambda: of_watches(made)
         # A turn that lists while the watches do would leave its memory scattered among theirs.
         for _ in range(round(FIRST_LISTS_S / LOOK_S)):
@@ -152,7 +154,7 @@ def _watching(ours: "Session", loop: "Loop", watches: "list[Watches]") -> Iterat
 
 
 @contextmanager
-def _served(collector: "MetricsCollector", address: str, port: int | None, every_s: float) -> Iterator[None]:
+def _served(loop: "Loop", address: str, port: int | None) -> Iterator[None]:
     if port is None:
         yield
         return
@@ -160,7 +162,7 @@ def _served(collector: "MetricsCollector", address: str, port: int | None, every
 
     with ExitStack() as serving:
         try:
-            serving.enter_context(served(collector, address, port, every_s))
+            serving.enter_context(served(loop.collector, loop.condition, address, port, loop.every_s))
         except OSError as error:
             told = f"error: --metrics-port {port} on {address}: {error.strerror}; choose another"
             say(told, err=True)

@@ -133,6 +133,37 @@ def test_a_picture_of_another_cluster_is_not_used_and_begun_anew() -> None:
         eventually(lambda: following.current(1) is not None, "it is of use again")
 
 
+def test_where_the_way_leads_to_another_cluster_that_one_is_followed_from_then_on() -> None:
+    with serving(WatchedServer()) as old, serving(WatchedServer()) as new:
+        old.put(PODS, "of the old")
+        new.put(PODS, "of the new")
+        new.objects["/api/v1/namespaces"]["kube-system"]["metadata"]["uid"] = "another"
+        way = [old]
+        following = Watches(lambda before, after: None, lambda told: None, PACE)
+        following.start(lambda: way[0].client())
+        eventually(lambda: pods_of(following) == ["of the old"], "it is current")
+        pictured = following.current(1)
+        assert pictured is not None
+        way[0] = new
+
+        with pytest.raises(Busy, match="not of the cluster another"):
+            PicturedApi(new.client(), following, pictured).cluster_uid()
+
+        eventually(lambda: pods_of(following) == ["of the new"], "the new one is followed")
+        following.stop.set()
+
+
+def test_what_keeps_it_from_following_is_known_until_it_is_over() -> None:
+    with serving(WatchedServer()) as server, followed(server) as (following, _):
+        assert following.trouble == ""
+        server.throttles = 1_000_000
+        server.cut()
+        eventually(lambda: "are not followed now" in following.trouble, "it is told")
+        assert "429 too many" in following.trouble
+        server.throttles = 0
+        eventually(lambda: following.trouble == "", "it is over")
+
+
 def test_a_defect_in_what_hears_the_changes_is_told_and_what_is_watched_is_doubted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

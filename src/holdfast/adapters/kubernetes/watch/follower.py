@@ -24,10 +24,8 @@ from holdfast.kernel import Busy, HoldfastError, Invalid
 LOG = logging.getLogger(LOGGER)
 Thing = TypeVar("Thing", bound=Named)
 
-REFUSED_PAUSE_S = 30.0
-"""After what an operator must mend."""
-
-
+REFUSED_PAUSE_S = 8.0
+"""After what an operator must mend: then all is followed again within ten seconds."""
 TOLD_AFTER = 3
 """So many failures in a row are no moment's trouble."""
 CONNECT_AGAIN = 5
@@ -52,7 +50,8 @@ class Follower(Generic[Thing]):
         self._fed = Fed(self.kind.what)
         self._course = Course()
         self._listed_s = self._asked_s = 0.0
-        self._trouble = ""
+        self.trouble = ""
+        """Why they have not been followed for a while; empty: they are, or it has just begun."""
         self._anew = threading.Event()
         self.listings = 0
         """How often all was listed."""
@@ -66,7 +65,8 @@ class Follower(Generic[Thing]):
             return list(self._store.things.values())
 
     def begin_anew(self) -> None:
-        """What is known is of no use any more: doubted at once, and listed anew when the watch ends."""
+        """What is known is of no use any more: doubted at once.  When the watch ends, the server is looked up
+        anew, and all is listed."""
         self._anew.set()
 
     def run(self, connect: Callable[[], Client], stop: threading.Event) -> None:
@@ -82,7 +82,7 @@ class Follower(Generic[Thing]):
                 LOG.exception("a defect: %s are listed at every turn meanwhile", self.kind.what)
                 self.begin_anew()
                 pause_s = REFUSED_PAUSE_S
-            if self._course.failures >= CONNECT_AGAIN:
+            if self._course.failures >= CONNECT_AGAIN or self._anew.is_set():
                 client = None
             stop.wait(pause_s)
 
@@ -168,9 +168,9 @@ class Follower(Generic[Thing]):
 
     def _hear(self, *, in_step: bool) -> None:
         self._fed = Fed(self.kind.what, in_step, self._asked_s)
-        if in_step and self._trouble:
+        if in_step and self.trouble:
             self._told(f"{self.kind.what} are followed again")
-            self._trouble = ""
+            self.trouble = ""
 
     def _doubt(self) -> None:
         self._fed = Fed(self.kind.what, False, self._fed.heard_s)
@@ -182,9 +182,10 @@ class Follower(Generic[Thing]):
         if not self._course.failures:
             return 0.0  # asked in another way at once
         lasts = self._course.failures >= TOLD_AFTER or isinstance(why, Invalid)
-        if lasts and not self._trouble:
-            self._trouble = str(why)
-            self._told(f"{self.kind.what} are not followed now, and are listed at every turn: {why}")
+        if lasts:
+            first, self.trouble = not self.trouble, f"{self.kind.what} are not followed now: {why}"
+            if first:
+                self._told(f"{self.kind.what} are not followed now, and are listed at every turn: {why}")
         asked_for_s = why.retry_after_s if isinstance(why, Throttled) else 0.0
         pause_s = self._course.pause_s(random.random(), asked_for_s)
         return max(REFUSED_PAUSE_S, pause_s) if isinstance(why, Invalid) else pause_s

@@ -66,6 +66,11 @@ class Watches:
         """How often a kind was listed whole."""
         return sum(each.listings for each in self._followers)
 
+    @property
+    def trouble(self) -> str:
+        """What has kept one of them from being followed for a while; empty: nothing does."""
+        return next(filter(None, (each.trouble for each in self._followers)), "")
+
     def doubt(self, since_s: float = float("-inf")) -> str:
         """Why it is not known to be current; empty: it is."""
         return doubt([each.fed for each in self._followers], mono_s(), since_s, self._pace)

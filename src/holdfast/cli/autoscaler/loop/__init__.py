@@ -18,6 +18,7 @@ from holdfast.autoscaler.report.unseen import in_vain
 from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.tick import Autoscaler
+from holdfast.cli.autoscaler.loop.condition import Condition
 from holdfast.cli.autoscaler.loop.metrics import MetricsCollector
 from holdfast.cli.autoscaler.loop.rests import Rests
 from holdfast.cloud.text import lasting
@@ -39,6 +40,7 @@ class Loop:
     every_s: float
     collector: MetricsCollector
     rests: Rests = field(default_factory=Rests)
+    condition: Condition = field(default_factory=Condition)
     turned: Callable[[TickResult], None] = lambda result: None
     _version: int | None = None
     """Up to which the log has been counted."""
@@ -120,6 +122,7 @@ class Loop:
         if result.cluster is not None and result.snapshot is not None:
             self.collector.gauges = gauges(result.cluster, result.snapshot, autoscaler.settings, now_s)
             self.collector.more = partial(_costs, result.snapshot, autoscaler.settings.cluster_name)
+        self.condition.turned(result)
         self.collector.turned(result.outcome, now_s, self._count(autoscaler))
 
     def _count(self, autoscaler: Autoscaler) -> Sequence[Logged]:

@@ -37,9 +37,6 @@ class MetricsCollector:
     more: Callable[[], Iterable[Gauge]] = lambda: ()
     """What is dear to know, and counted only when a monitor asks."""
     turned_s: float = 0.0
-    outcome: str = ""
-    """Of the last turn."""
-    failed: bool = False
     watched: Callable[[], Sequence[Watched]] = tuple
     """Of a process that watches the cluster."""
     turns: Counter[str] = field(default_factory=Counter)
@@ -48,7 +45,7 @@ class MetricsCollector:
     def turned(self, outcome: TickOutcome, at_s: float, events: Iterable[Logged]) -> None:
         self.turns[outcome] += 1
         self.events += counted(events)
-        self.outcome, self.failed, self.turned_s = outcome, outcome.failed, at_s
+        self.turned_s = at_s
 
     def collect(self) -> "Iterator[Metric]":
         """Called by prometheus_client at every scrape."""
