@@ -23,7 +23,7 @@ PAUSE_S: Final = 5.0
 REFUSED_PAUSE_S: Final = 60.0
 """After one that an operator must mend."""
 
-log = logging.getLogger(LOGGER)
+LOG = logging.getLogger(LOGGER)
 
 
 class Queue(Protocol):
@@ -52,7 +52,7 @@ class Listener:
         try:
             return self.take()
         except Exception as defect:
-            log.exception("a defect: the queue of notices is asked again in %g s", REFUSED_PAUSE_S)
+            LOG.exception("a defect: the queue of notices is asked again in %g s", REFUSED_PAUSE_S)
             self.trouble = f"the queue of notices: a defect: {defect!r}"
             return REFUSED_PAUSE_S
 
@@ -67,17 +67,17 @@ class Listener:
         except HoldfastError as error:
             return self._say(str(error), REFUSED_PAUSE_S)
         if self.trouble:
-            log.info("the queue of notices answers again")
+            LOG.info("the queue of notices answers again")
         self.trouble = ""
         return 0.0
 
     def _keep(self, messages: Sequence[dict[str, Any]]) -> None:
         parsed = notices_of({"Records": list(messages)})
         for problem in parsed.problems:
-            log.error("not understood, and dropped: %s", problem)
+            LOG.error("not understood, and dropped: %s", problem)
         kept = self.keep(parsed.notices) if parsed.notices else ()
         for notice in kept:
-            log.info("heard: %s %s", notice.kind, notice.instance_id)
+            LOG.info("heard: %s %s", notice.kind, notice.instance_id)
         if kept:
             self.heard()
         self.queue.delete(messages)
@@ -85,7 +85,7 @@ class Listener:
     def _say(self, trouble: str, pause_s: float) -> float:
         told = f"the queue of notices: {trouble}"
         if told != self.trouble:
-            log.error("%s", told)
+            LOG.error("%s", told)
         self.trouble = told
         return pause_s
 

@@ -72,7 +72,7 @@ class Reaction:
         return self._store.read(SUBJECT).value
 
     def at_rest(self) -> None:
-        """No action is open, and every pod has its node."""
+        """No action is open, no pod is on a machine that leaves, and every pod has its node."""
         try:
             wait(self._is_at_rest, "nothing is open", timeout_s=HANG_S)
         except Exception as late:
@@ -83,7 +83,8 @@ class Reaction:
     def _is_at_rest(self) -> bool:
         record = self.record
         pods = self.site.cluster.request("GET", f"/api/v1/namespaces/{NAMESPACE}/pods").ok()["items"]
-        return not record.scaling_in_progress and all(pod["spec"].get("nodeName") for pod in pods)
+        moved = all(affected.drained for affected in record.interrupted)
+        return moved and not record.scaling_in_progress and all(pod["spec"].get("nodeName") for pod in pods)
 
     def launched_s(self, after_n: int) -> float:
         """When EC2 was next asked for a machine."""
