@@ -22,6 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 DEADLINE, EPOCH = 2, 3  # words of the page
+COPY_EVERY_S = 0.25
 
 
 class Lease:
@@ -74,7 +75,7 @@ class Counter:
                 self.synced.touch()
             except (OSError, ValueError, KeyError):
                 pass  # the primary is away: the lag tells
-            time.sleep(0.1)
+            time.sleep(COPY_EVERY_S)
 
     def _store(self, count: int) -> None:
         new = self.file.with_suffix(".new")

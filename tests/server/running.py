@@ -17,6 +17,7 @@ from holdfast.app.failover.stores import open_stores
 from holdfast.failover.api.operations import Operation
 from holdfast.failover.settings import Settings
 from holdfast.failover.tenants import Client, TokenKind
+from holdfast.server.heads import BoundedHeads
 from holdfast.server.serve import Server
 from holdfast.server.tokens import issue
 
@@ -97,7 +98,9 @@ def running(
         listening.bind(("127.0.0.1", port))
         stores = open_stores(settings)
         server = Server(settings, stores)
-        config = uvicorn.Config(server.application(), log_config=None, access_log=False, lifespan="on")
+        config = uvicorn.Config(
+            server.application(), http=BoundedHeads, log_config=None, access_log=False, lifespan="on"
+        )
         shell = uvicorn.Server(config)
         shell.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         loop = asyncio.new_event_loop()

@@ -1,6 +1,8 @@
 """Whatever is sent, the answer is a documented refusal that says what is wrong; nothing changes or leaks."""
 
 import json
+import socket
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from holdfast.failover.api import operations as ops
 from holdfast.failover.api.openapi import refusals
 from holdfast.failover.api.operations import OPERATIONS, Operation
+from holdfast.server.heads import HEAD_MAX
 from tests.server.running import Answer, Running
 from tests.server.tenancy import Tenant, tenant
 
@@ -201,3 +204,39 @@ def test_a_client_that_asks_too_often_is_told_how_long_to_wait(server: Running) 
     limited = [answer for answer in answers if answer.code == "RATE_LIMITED"]
     assert limited
     assert all(int(answer.headers["retry-after"]) >= 1 for answer in limited)
+
+
+def test_a_head_that_does_not_end_is_cut_off_before_it_fills_the_memory(server: Running) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as line:
+        line.sendall(b"GET /api/agents HTTP/1.1\r\nHost: x\r\nX-Long: ")
+        sent = 0
+        with suppress(OSError):
+            while sent < 64 * HEAD_MAX:
+                sent += line.send(b"a" * 8_192)
+        with suppress(ConnectionResetError):
+            assert line.recv(4_096).startswith(b"HTTP/1.1 400 ")
+        assert sent < 64 * HEAD_MAX, "it hung up"
+
+
+def test_a_long_body_is_no_long_head(server: Running, shop: Tenant) -> None:
+    """One line carries heads and bodies of many requests; together they are longer than one head may be."""
+    for _ in range(2 * HEAD_MAX // 16_000):
+        raw = json.dumps({"why": "x" * 15_900}).encode()
+        assert send(server, shop, ops.RESUME, raw).code == "INVALID_REQUEST"
+    assert server.call(ops.AGENTS, shop.token).http_status == 200
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/api/agents/db/"), ("DELETE", "/api/tokens/..%2f")])
+def test_no_path_is_redirected_to_another(server: Running, shop: Tenant, method: str, path: str) -> None:
+    assert server.raw(method, path, token=shop.token).code == "NOT_FOUND"
+
+
+def test_a_history_of_none_is_none(server: Running, shop: Tenant) -> None:
+    assert server.call(ops.HISTORY, shop.token, agent_id="db", limit=0).data == []
+
+
+def test_a_number_beyond_all_numbers_is_told_what_to_be(server: Running, shop: Tenant) -> None:
+    body = b'{"instance_id": "shop-db-1", "session": "s-1", "epoch": 0, "report": {"lag_s": 1e999}}'
+    answer = send(server, shop, ops.HEARTBEAT, body)
+    assert answer.error == "report.lag_s = Infinity: give a finite number"

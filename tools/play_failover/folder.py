@@ -63,7 +63,7 @@ SERVER = """\
 #!/bin/sh
 # start-server: the server, again if it was killed.
 cd {folder} || exit 1
-kill -0 "$(cat server.pid)" 2>/dev/null && echo "it is running already" && exit 1
+[ -e server.pid ] && kill -0 "$(cat server.pid)" 2>/dev/null && echo "it is running already" && exit 1
 setsid holdfast failover server </dev/null 2>>server.log &
 echo $! >server.pid
 """

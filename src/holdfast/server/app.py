@@ -20,7 +20,7 @@ from holdfast.failover.api.operations import OPERATIONS, Operation
 from holdfast.failover.api.wire import Envelope, success
 from holdfast.kernel import Conflict, Corrupt, HoldfastError, Invalid
 from holdfast.server.calls import Call, decode
-from holdfast.server.rates import Rates
+from holdfast.server.rates import Rates, Strangers
 from holdfast.server.tokens import Principal, Tokens, allow
 
 LOG = logging.getLogger("holdfast")
@@ -65,6 +65,7 @@ class Http:
         *,
         tokens: Tokens,
         rates: Rates,
+        strangers: Strangers,
         pool: Pool,
         handlers: Mapping[str, Handler],
         async_handlers: Mapping[str, AsyncHandler],
@@ -72,17 +73,22 @@ class Http:
         version: str,
     ) -> None:
         self._tokens, self._rates, self._pool, self._counted = tokens, rates, pool, counted
+        self._strangers = strangers
         self._handlers, self._async_handlers = handlers, async_handlers
         self._document = ENCODER.encode(document(version))
         assert {operation.name for operation in OPERATIONS} == {*handlers, *async_handlers}
 
     def starlette(self, *more: Route, lifespan: Any = None) -> Starlette:
         routes = [self._route(operation) for operation in OPERATIONS]
-        return Starlette(
+        made = Starlette(
             routes=[*routes, Route("/openapi.json", self._openapi), *more],
             lifespan=lifespan,
             exception_handlers={HTTPException: _no_such_route},
         )
+        made.router.redirect_slashes = (
+            False  # a redirect is no answer of this API, and names the Host it was sent
+        )
+        return made
 
     def _route(self, operation: Operation) -> Route:
         async def endpoint(request: Request) -> Response:
@@ -105,7 +111,7 @@ class Http:
         return Route(operation.path, endpoint, methods=[operation.method])
 
     async def _answer(self, operation: Operation, request: Request) -> object:
-        principal = await self._principal(request.headers.get("authorization", ""))
+        principal = await self._principal(request)
         allow(operation, principal)
         if principal.client is not None:
             self._rates.take(principal.client_id, principal.client.requests_per_second_max)
@@ -115,10 +121,27 @@ class Http:
         handler = self._handlers[operation.name]
         return await self._pool.run(lambda: handler(call))
 
-    async def _principal(self, header: str) -> Principal:
+    async def _principal(self, request: Request) -> Principal:
+        header = request.headers.get("authorization", "")
         known = self._tokens.remembered(header)
         if known is not None:
             return known
+        if self._tokens.expected(header):
+            return await self._looked_up(header)
+        paid = self._strangers.take(request.client.host if request.client else "")
+        try:
+            found = await self._looked_up(header)
+        except Refusal as refusal:
+            if refusal.code is not Code.UNAUTHENTICATED:
+                self._strangers.give_back(paid)
+            raise
+        except HoldfastError:  # the database is away: that is not the caller's doing
+            self._strangers.give_back(paid)
+            raise
+        self._strangers.give_back(paid)
+        return found
+
+    async def _looked_up(self, header: str) -> Principal:
         found: Principal = await self._pool.run(lambda: self._tokens.find(header))
         return found
 

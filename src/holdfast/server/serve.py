@@ -45,8 +45,9 @@ from holdfast.server.figures.gauges import gauges
 from holdfast.server.figures.metrics import Collector, Figures
 from holdfast.server.figures.told import tell
 from holdfast.server.groups import Groups
+from holdfast.server.heads import BoundedHeads
 from holdfast.server.heartbeats import Heartbeats
-from holdfast.server.rates import Rates
+from holdfast.server.rates import Rates, Strangers
 from holdfast.server.restored.high_water import HighWater
 from holdfast.server.restored.members import LEARNED_EVERY_S, Members
 from holdfast.server.tokens import Tokens
@@ -141,6 +142,7 @@ class Server:
             time.monotonic,
             saw=self.members.saw,
             refused=self.members.refused,
+            enrolled=self.members.knows,
         )
         self.pool = Pool(settings.threads)
         self.context = self._context(policy)
@@ -177,6 +179,7 @@ class Server:
         return Http(
             tokens=self.tokens,
             rates=Rates(time.monotonic),
+            strangers=Strangers(time.monotonic),
             pool=self.pool,
             handlers={name: partial(handler, self.context) for name, handler in HANDLERS.items()},
             async_handlers={"heartbeat": self.beats.heartbeat, "goal": self.beats.goal},
@@ -339,7 +342,7 @@ def serve(settings: Settings) -> None:
         config = uvicorn.Config(
             server.application(),
             loop="uvloop",
-            http="httptools",
+            http=BoundedHeads,
             log_config=None,
             access_log=False,
             server_header=False,

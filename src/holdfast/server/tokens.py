@@ -85,10 +85,14 @@ class Tokens:
         *,
         saw: Callable[[Token], None] = lambda token: None,
         refused: Callable[[str], None] = lambda digest: None,
+        enrolled: Callable[[str], bool] = lambda digest: False,
     ) -> None:
-        """`saw` is told of each token that was found, `refused` of the digest of each that was not."""
+        """`saw` is told of each token that was found, `refused` of the digest of each that was not.
+
+        `enrolled` says whether the database was last seen to hold an agent's token with this digest.
+        """
         self._tenants, self._now_s, self._monotonic_s = tenants, now_s, monotonic_s
-        self._saw, self._refused = saw, refused
+        self._saw, self._refused, self._enrolled = saw, refused, enrolled
         self._known: dict[str, tuple[Principal, float]] = {}
         self._clients: dict[str, tuple[Client | None, float]] = {}
         self._lock = threading.Lock()
@@ -100,6 +104,11 @@ class Tokens:
             return None
         return found[0] if found[0].token.valid(self._now_s()) else None
 
+    def expected(self, header: str) -> bool:
+        """Whether this token was found to be good before, however long ago: its caller is no stranger."""
+        key = digest(_secret(header))
+        return key in self._known or self._enrolled(key)
+
     def find(self, header: str) -> Principal:
         """Raises Refusal(UNAUTHENTICATED) for a token that opens nothing."""
         secret = _secret(header)
@@ -109,6 +118,8 @@ class Tokens:
         else:
             self._saw(token)
         if token is None or not token.valid(self._now_s()):
+            with self._lock:
+                self._known.pop(digest(secret), None)
             raise Refusal(Code.UNAUTHENTICATED, UNKNOWN_TOKEN)
         principal = Principal(token, self._client(token.client_id) if token.client_id else None)
         if token.kind is not TokenKind.ENROLMENT:  # an enrolment is asked for each time: it is used up

@@ -31,7 +31,11 @@ class Code(StrEnum):
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE", 413, "The body is larger than this operation takes."
     INVALID_CONFIGURATION = "INVALID_CONFIGURATION", 422, "The settings exclude each other."
     REQUEST_ID_REUSED = "REQUEST_ID_REUSED", 422, "This X-Request-ID was used for another request."
-    RATE_LIMITED = "RATE_LIMITED", 429, "Too many requests of this client: wait for Retry-After."
+    RATE_LIMITED = (
+        "RATE_LIMITED",
+        429,
+        "Too many requests of this client, or unknown tokens: wait for Retry-After.",
+    )
     UNAVAILABLE = "UNAVAILABLE", 503, "The database did not answer in time: try again after Retry-After."
     RECOVERING = "RECOVERING", 503, "The database went back in time: an operator must run `recover`."
 

@@ -81,7 +81,7 @@ def history(context: Context, call: Call) -> object:
     found = group_of(context, call)
     limit = min(call.query["limit"], HISTORY_MAX)
     events = context.store.events(found.value.subject, call.query["after"])
-    return [event_view(logged) for logged in events[-limit:]]
+    return [event_view(logged) for logged in events[max(0, len(events) - limit) :]]
 
 
 def why(context: Context, call: Call) -> object:

@@ -66,6 +66,10 @@ class Members:
             with self._lock:
                 self._known[token.digest] = identity
 
+    def knows(self, digest: str) -> bool:
+        """Whether the database was last seen to hold this token of an agent."""
+        return digest in self._known and digest not in self._missing
+
     def refused(self, digest: str) -> None:
         """A token that the database does not know was used: said once.  A stranger's leaves no trace."""
         with self._lock:
