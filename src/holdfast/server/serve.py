@@ -144,6 +144,7 @@ class Server:
             refused=self.members.refused,
             enrolled=self.members.knows,
         )
+        self.strangers = Strangers(time.monotonic)
         self.pool = Pool(settings.threads)
         self.context = self._context(policy)
         self._stopping = threading.Event()
@@ -179,7 +180,7 @@ class Server:
         return Http(
             tokens=self.tokens,
             rates=Rates(time.monotonic),
-            strangers=Strangers(time.monotonic),
+            strangers=self.strangers,
             pool=self.pool,
             handlers={name: partial(handler, self.context) for name, handler in HANDLERS.items()},
             async_handlers={"heartbeat": self.beats.heartbeat, "goal": self.beats.goal},
