@@ -18,8 +18,6 @@ from tests.real.product.failover_fleet.light import Crowd
 from tests.real.product.failover_fleet.network import Network
 from tests.server.agents import FakeAgent
 
-pytestmark = pytest.mark.alone
-
 GROUPS = 50
 LONG = "HOLDFAST_FAILOVERS" in os.environ
 """`make failovers`: each of these on both databases; `make real`: one on each."""
@@ -31,6 +29,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[Server]:
         yield made
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("database", NAMES if LONG else ["postgresql"], indirect=True)
 def test_fifty_groups_outlive_three_leases_without_a_database(
     database: Server, network: Network, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -74,6 +73,7 @@ def _serving(crowd: Crowd, name: str) -> FakeAgent:
     return found
 
 
+@pytest.mark.waiting
 @pytest.mark.parametrize("database", NAMES if LONG else ["mariadb"], indirect=True)
 def test_a_restored_database_grants_nothing_and_names_what_it_has_lost(
     database: Server, network: Network, tmp_path: Path
