@@ -70,6 +70,10 @@ races: $(READY) ## sixteen promotions at once, 200 rounds on each database (minu
 	@$(BIN)/python -m tools.parts install postgresql mariadb
 	@HOLDFAST_REAL=1 HOLDFAST_RACES=200 $(BIN)/python -m pytest tests/real/product/databases/test_races.py $(ARGS)
 
+.PHONY: handovers
+handovers: $(READY) ## a hundred handovers and twenty silent deaths, timed (minutes, on a quiet machine)
+	@HOLDFAST_HANDOVERS=100 $(BIN)/python -m bench --only handover $(ARGS)
+
 .PHONY: failovers
 failovers: $(READY) ## hundreds of failovers of real agents on each database, through troubles of all kinds (minutes)
 	@$(BIN)/python -m tools.parts install postgresql mariadb
