@@ -85,9 +85,8 @@ class Http:
             lifespan=lifespan,
             exception_handlers={HTTPException: _no_such_route},
         )
-        made.router.redirect_slashes = (
-            False  # a redirect is no answer of this API, and names the Host it was sent
-        )
+        # A redirect is no answer of this API, and names the Host that it was sent.
+        made.router.redirect_slashes = False
         return made
 
     def _route(self, operation: Operation) -> Route:

@@ -34,9 +34,8 @@ Mode = Literal["auto_switch", "manual_replica", "off"]
 
 def fix(says: str) -> str:
     """What the decoder expects, as a request to the caller."""
-    plain = (
-        says.replace("`", "").replace(" | null", "").replace("Number out of range", "give a finite number")
-    )
+    plain = says.replace("`", "").replace(" | null", "")
+    plain = plain.replace("Number out of range", "give a finite number")
     return plain.replace("Expected ", "give ").replace(", got ", ", not ")
 
 
