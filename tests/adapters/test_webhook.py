@@ -5,7 +5,10 @@ import hashlib
 import hmac
 import json
 import socket
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 
 import pytest
 
@@ -52,6 +55,37 @@ def test_a_receiver_that_hangs_is_left(receiver: Receiver) -> None:
     receiver.hangs_s = 1.0
     with pytest.raises(Unknown, match="gave no answer"):
         Webhook(receiver.url, timeout_s=0.1).post({}, "msg_1")
+
+
+def test_a_receiver_that_answers_byte_by_byte_is_left_in_time(receiver: Receiver) -> None:
+    receiver.drips_s = 0.05  # 38 bytes: two seconds
+    asked_s = time.monotonic()
+    with pytest.raises(Unknown, match=r"gave no answer in 0\.2 s"):
+        Webhook(receiver.url, timeout_s=0.2).post({}, "msg_1")
+    assert time.monotonic() - asked_s < 1.5
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_of_an_answer_without_end_only_the_beginning_is_read(status: int) -> None:
+    """The status counts; what is said beside it must not fill the memory."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sent: list[int] = []
+
+        def answer() -> None:
+            asked, _ = server.accept()
+            with asked:
+                asked.recv(9_999)
+                asked.sendall(f"HTTP/1.1 {status} So\r\n\r\n".encode())
+                with suppress(OSError):
+                    while sum(sent) < 1 << 30:
+                        sent.append(asked.send(b"y" * 65_536))
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        with nullcontext() if status == 200 else pytest.raises(Busy, match=r"answers HTTP 500: y{80}$"):
+            Webhook(f"http://127.0.0.1:{server.getsockname()[1]}/").post({}, "msg_1")
+        answering.join()
+        assert sum(sent) < 64 << 20
 
 
 def test_a_receiver_that_is_not_there() -> None:

@@ -1,5 +1,8 @@
 """Posting JSON to an address of the operator's: one attempt, a short time limit, no redirect followed.
 
+The time limit is that of the whole exchange, also where an answer comes byte by byte or has no end: the
+status counts, and of what is said beside it only the beginning is read.
+
 A secret signs each body in the manner of Standard Webhooks, so that a receiver can check who sent it and
 when.  An address may hold a secret itself: no error shows more of it than its host.
 """
@@ -9,6 +12,7 @@ import binascii
 import hashlib
 import hmac
 import json
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -33,6 +37,7 @@ class Webhook:
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self._url, self._key, self._now_s = url, key_of(secret), now_s
+        self._timeout_s = timeout_s
         self._timeout = urllib3.Timeout(connect=min(3.0, timeout_s), read=timeout_s, total=timeout_s)
         self._http = urllib3.PoolManager()
         self._host = urlsplit(url).hostname or "?"
@@ -46,6 +51,19 @@ class Webhook:
         headers = {"content-type": "application/json", "user-agent": "holdfast"}
         if self._key:
             headers |= signed(content, message_id, int(self._now_s()), self._key)
+        answers: list[tuple[int, bytes] | Busy | Unknown] = []
+        # The limits of sockets begin anew with each byte, and those of names are the system's: one that still
+        # hangs is left behind.
+        asking = threading.Thread(target=lambda: answers.append(self._asked(content, headers)), daemon=True)
+        asking.start()
+        asking.join(self._timeout_s)
+        answer = answers[0] if answers else Unknown(f"{self._host} gave no answer in {self._timeout_s:g} s")
+        if isinstance(answer, Busy | Unknown):
+            raise answer
+        self._judge(*answer)
+
+    def _asked(self, content: bytes, headers: Mapping[str, str]) -> tuple[int, bytes] | Busy | Unknown:
+        """The status, and the beginning of what is said about a refusal."""
         try:
             answer = self._http.request(
                 "POST",
@@ -55,12 +73,16 @@ class Webhook:
                 timeout=self._timeout,
                 retries=False,
                 redirect=False,
+                preload_content=False,
             )
+            try:
+                return answer.status, b"" if 200 <= answer.status < 300 else answer.read1(SHOWN)
+            finally:
+                answer.close()
         except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError) as error:
-            raise Busy(f"{self._host} cannot be reached: {type(error).__name__}") from error
+            return Busy(f"{self._host} cannot be reached: {type(error).__name__}")
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise Unknown(f"{self._host} gave no answer: {type(error).__name__}") from error
-        self._judge(answer.status, answer.data)
+            return Unknown(f"{self._host} gave no answer: {type(error).__name__}")
 
     def _judge(self, status: int, body: bytes) -> None:
         if 200 <= status < 300:
