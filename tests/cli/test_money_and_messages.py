@@ -50,7 +50,19 @@ def test_cost_names_what_has_no_price(shell: Shell) -> None:
     assert found["usdPerHour"] == 0
     assert len(found["unpriced"]) == 3
     assert "3 workers without a known price" in shell("cost").output
+    assert "3 workers: what they cost is not known" in shell("cost").output
     assert shell("cost", "--by", "moon").exit_code == 2
+
+
+def test_a_saving_that_is_not_known_is_not_told_as_none(shell: Shell) -> None:
+    shell.world.usd = USD
+    assert shell("tick").exit_code == 0
+    found = shell.json("cost")
+    assert found["savingUnknown"] == ["t3.medium"]
+    assert found["usdPerHour"] == 0.0375
+    screen = " ".join(shell("cost").output.split())
+    assert "spot saves not known: give the on-demand price of t3.medium in usd_per_hour" in screen
+    assert "saved against on-demand" not in screen
 
 
 def test_an_operator_is_told_by_a_tick_and_can_see_what_was_told(shell: Shell, receiver: Receiver) -> None:

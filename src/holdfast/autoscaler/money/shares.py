@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from holdfast.autoscaler.money.rates import on_demand_price, price
 from holdfast.autoscaler.scale_down.drain import controller_of
-from holdfast.cloud import ALIVE, Instance, Prices
+from holdfast.cloud import ALIVE, Instance, Market, Prices
 from holdfast.cloud.kubernetes import KubeNode, Pod, instance_id_of
 from holdfast.cloud.requests import Amount, amount_of, requests_of
 
@@ -71,6 +71,19 @@ class FleetCost:
     @property
     def unpriced(self) -> tuple[str, ...]:
         return tuple(node.node or node.instance_id for node in self.nodes if node.usd is None)
+
+    @property
+    def saving_unknown(self) -> tuple[str, ...]:
+        """Types of spot machines that have a price, and of which the on-demand price is not known."""
+        return tuple(
+            sorted(
+                {
+                    node.instance_type
+                    for node in self.nodes
+                    if node.market == Market.SPOT and node.usd is not None and node.on_demand_usd is None
+                }
+            )
+        )
 
     def of(self, nodes: Iterable[NodeCost]) -> "FleetCost":
         """The sums of some of the nodes."""

@@ -29,6 +29,7 @@ class Cost:
             "savedUsdPerHour": _cents(fleet.on_demand_usd - fleet.usd),
             "notRequestedUsdPerHour": _cents(fleet.wasted_usd),
             "unpriced": list(fleet.unpriced),
+            "savingUnknown": list(fleet.saving_unknown),
             "month": {"name": self.month, **_month(self.so_far)},
             "before": [{"name": name, **_month(month)} for name, month in self.before.items()],
             "pools": {name: _sums(of_pool) for name, of_pool in by(fleet, lambda node: node.pool)},

@@ -70,10 +70,14 @@ def _too_dear(cluster: Cluster, snapshot: Snapshot, free: Sequence[Place], setti
     known = [usd for _, slot in free if (usd := snapshot.prices.usd(slot.offering)) is not None]
     if not known:
         return (
-            f"no price is known of what could be had, and there is a ceiling of {ceiling:g} dollars an hour"
+            f"no price is known of what could be had, and usd_per_hour_max = {ceiling:g} needs one: "
+            "give it in usd_per_hour"
         )
     if usd_known(cluster, snapshot) + min(known) > ceiling:
-        return f"nowhere to scale up within {ceiling:g} dollars an hour"
+        return (
+            f"nowhere to scale up within usd_per_hour_max = {ceiling:g} dollars an hour: "
+            "raise it, or allow cheaper types"
+        )
     return ""
 
 

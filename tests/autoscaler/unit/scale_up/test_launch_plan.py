@@ -241,10 +241,13 @@ def test_why_there_is_nowhere_to_scale_up() -> None:
     assert why(without(BARRED), at_the_ceiling) == nothing
     assert why(without(BARRED), at_the_ceiling, usd_per_hour_max=0.1) == nothing, "money would not help"
     over = Cluster(unavailable=(*without(BARRED[1:]).unavailable, Unavailable(BARRED[0], AT_S, "none")))
-    dear = "nowhere to scale up within 0.1 dollars an hour"
+    dear = (
+        "nowhere to scale up within usd_per_hour_max = 0.1 dollars an hour: raise it, or allow cheaper types"
+    )
     assert why(over, at_the_ceiling, usd_per_hour_max=0.1) == dear, "its time is over"
     assert why(without(BARRED[1:]), at_the_ceiling, usd_per_hour_max=0.1) == dear, "one place is free"
-    unknown = "no price is known of what could be had, and there is a ceiling of 0.1 dollars an hour"
+    ceiling = "usd_per_hour_max = 0.1 needs one: give it in usd_per_hour"
+    unknown = f"no price is known of what could be had, and {ceiling}"
     assert why(Cluster(), replace(at_the_ceiling, prices=Prices({})), usd_per_hour_max=0.1) == unknown
     only = f"only on-demand is to be had, and on_demand_max_fraction is 0; {in_words(BARRED[4:])} for a while"
     assert why(without(BARRED[4:]), priced(), on_demand_max_fraction=0.0) == only

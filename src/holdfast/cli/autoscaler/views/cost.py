@@ -28,15 +28,16 @@ def screen(cost: Cost, shown: Collection[str]) -> RenderableType:
 
 def _summary(cost: Cost) -> Table:
     fleet = cost.fleet
-    saved = fleet.on_demand_usd - fleet.usd
     now = f"{dollars(fleet.usd)} an hour, about {dollars(fleet.usd * HOURS_A_MONTH)} a month"
+    if fleet.nodes and len(fleet.unpriced) == len(fleet.nodes):
+        now = "what they cost is not known"
     unpriced = (
         f"{counted(len(fleet.unpriced), 'worker')} without a known price: {', '.join(fleet.unpriced[:3])}"
     )
     earlier = next(iter(cost.before.items()), None)
     return facts(
         ("now", Text(f"{counted(len(fleet.nodes), 'worker')}: {now}")),
-        ("spot saves", Text(f"{dollars(saved)} an hour{_part(saved, fleet.on_demand_usd)}")),
+        ("spot saves", Text(_spot_saves(fleet))),
         (
             "not requested",
             Text(
@@ -49,11 +50,26 @@ def _summary(cost: Cost) -> Table:
     )
 
 
+def _spot_saves(fleet: FleetCost) -> str:
+    saved, unknown = fleet.on_demand_usd - fleet.usd, ", ".join(fleet.saving_unknown)
+    known = f"{dollars(saved)} an hour{_part(saved, fleet.on_demand_usd)}"
+    if not unknown:
+        return known
+    fix = f"give the on-demand price of {unknown} in usd_per_hour"
+    return f"{known}, and more: {fix}" if saved else f"not known: {fix}"
+
+
+def _saved(part: FleetCost) -> str:
+    saved = part.on_demand_usd - part.usd
+    return "not known" if part.saving_unknown and not saved else dollars(saved)
+
+
 def _month(month: Month) -> str:
     if not month.seen_s:
         return "nothing noted yet: ticks note it once an hour"
     unseen = f"; not seen for {lasting(month.unseen_s)}" if month.unseen_s else ""
-    return f"{dollars(month.usd)} spent, {dollars(month.saved_usd)} saved against on-demand{unseen}"
+    saved = f", {dollars(month.saved_usd)} saved against on-demand" if month.saved_usd else ""
+    return f"{dollars(month.usd)} spent{saved}{unseen}"
 
 
 def _part(usd: float, of: float) -> str:
@@ -72,8 +88,7 @@ def _pools(fleet: FleetCost) -> Table:
     table = _table("POOL", "MARKET", "WORKERS", "AN HOUR", "SAVED", "NOT REQUESTED")
     for pool, of_pool in by(fleet, lambda node: node.pool):
         for market, part in by(of_pool, lambda node: node.market):
-            saved = part.on_demand_usd - part.usd
-            figures = (dollars(part.usd), dollars(saved), dollars(part.wasted_usd))
+            figures = (dollars(part.usd), _saved(part), dollars(part.wasted_usd))
             table.add_row(pool, market, str(len(part.nodes)), *figures)
     return table
 
