@@ -1,6 +1,6 @@
 """Days and nights with consolidation on and off: what it saves, and that no pod waits longer for it."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from holdfast.autoscaler import codec
 from holdfast.autoscaler.settings import Disruption
 from holdfast.sim.memory import MemoryItems
-from holdfast.sim.scenarios.ledger import Days, lived
+from holdfast.sim.scenarios.ledger import Days, Ledger, lived
 from holdfast.sim.scenarios.scaling import SETTINGS
 from holdfast.sim.world import World
 from tests.deep import DEEP
@@ -17,33 +17,57 @@ from tests.sim.fleets import busy_days
 
 OFF = replace(SETTINGS, usd_per_hour_max=0.0)
 ON = replace(OFF, disruption=Disruption(consolidation=True, share_per_hour=0.2))
-QUICK, MONTH = (2, 300.0), pytest.param(30, 60.0, marks=DEEP, id="a month")
+QUICK, MONTH = (2, 150.0), (30, 60.0)
 """Days, and seconds between two ticks."""
-CHEAPER = {2: 0.97, 30: 0.95}
+CHEAPER = {2: 0.97, 30: 0.955}
 """What it may cost with consolidation at most, beside what it costs without, by days."""
-WAITS_LONGER_MAX = 1.1
+LONGER_MAX = 1.1
+"""What pods may wait with consolidation at most, beside what they wait without."""
 
 
 @cache
-def fleet(days: int, tick_s: float, consolidates: bool) -> Days:
-    world = World(1)
+def fleet(seed: int, days: int, tick_s: float, consolidates: bool) -> Days:
+    world = World(seed)
     return lived(world, MemoryItems(codec.CODEC), ON if consolidates else OFF, days, tick_s)
 
 
-@pytest.mark.parametrize(("days", "tick_s"), [pytest.param(*QUICK, id="days"), MONTH])
-def test_consolidation_saves_money_and_no_pod_waits_longer(days: int, tick_s: float) -> None:
-    off, on = fleet(days, tick_s, False), fleet(days, tick_s, True)
-
+def compared(seed: int, days: int, tick_s: float, granted_s: float = 0.0) -> tuple[Days, Days]:
+    """Cheaper, and each percentile of the waits at most a tenth longer, with what is granted."""
+    off, on = fleet(seed, days, tick_s, False), fleet(seed, days, tick_s, True)
     assert [*off.accidents, *on.accidents] == []
-    assert on.ledger.usd < CHEAPER[days] * off.ledger.usd, (on.ledger, off.ledger)
-    # The ledger is kept by the minute, and pods are helped only by a tick.
-    assert on.ledger.longest_s <= WAITS_LONGER_MAX * off.ledger.longest_s + tick_s, (on.ledger, off.ledger)
-    if tick_s <= 60:
-        assert on.ledger.waited_s <= WAITS_LONGER_MAX * off.ledger.waited_s, (on.ledger, off.ledger)
+    assert on.ledger.usd < CHEAPER[days] * off.ledger.usd, f"{on.ledger.usd:.2f} of {off.ledger.usd:.2f}"
+    before, after = waits(off.ledger), waits(on.ledger)
+    longer = [name for name, s in after.items() if s > LONGER_MAX * before[name] + granted_s]
+    assert not longer, (longer, before, after)
     told = {logged.event.kind for logged in on.events(0)}
     assert {"nodeEmpty", "nodeUnderused", "replacing", "completeScaleDown"} <= told
     assert not {"nodeEmpty", "nodeUnderused", "replacing"} & {logged.event.kind for logged in off.events(0)}
-    prove("fleet", "days and nights", days=days, on=asdict(on.ledger), off=asdict(off.ledger))
+    usd = {"off": off.ledger.usd, "on": on.ledger.usd}
+    prove("fleet", "days and nights", seed=seed, days=days, usd=usd, off_s=before, on_s=after)
+    return off, on
+
+
+def waits(ledger: Ledger) -> dict[str, float]:
+    """How long pods wait, in seconds: all of them, and those alone that found no room when they came."""
+    waited = ledger.of_those_that_waited()
+    return {
+        "mean": ledger.waited_s / len(ledger.waits_s),
+        **{f"p{n}": ledger.percentile(n) for n in (50, 90, 99, 99.9)},
+        **{f"p{n} of those that wait": waited.percentile(n) for n in (50, 90, 99)},
+    }
+
+
+def test_consolidation_saves_money_and_pods_wait_no_longer() -> None:
+    """In so few days, and with fewer ticks, one tick's chance decides: it is granted."""
+    compared(1, *QUICK, granted_s=QUICK[1])
+
+
+@DEEP
+def test_over_months_no_pod_waits_a_tenth_longer() -> None:
+    months = [compared(seed, *MONTH) for seed in (1, 2, 3)]
+    # The longest of a month is one pod among thousands, at the worst moment between two ticks.
+    longest = [max(month[n].ledger.longest_s for month in months) for n in (0, 1)]
+    assert longest[1] <= LONGER_MAX * longest[0], longest
 
 
 def test_the_same_days_give_the_same_ledger() -> None:

@@ -85,13 +85,14 @@ class Disruption:
     consolidation: bool = False
     """Nodes that stand empty, underused or dear leave, or are replaced by cheaper ones, whatever the fleet's
     average load is.  Off: the fleet scales down by its average alone."""
-    empty_down_s: int = 300
-    """With consolidation: a node without pods leaves after so long.  Pods of DaemonSets do not count."""
+    empty_down_s: int = 1_800
+    """With consolidation: a node without pods leaves after so long.  Pods of DaemonSets do not count.  Sooner
+    saves little, and pods that come back wait for a new node."""
     underused_below: float = 0.5
     """With consolidation: a node of which pods ask for less than this part, of CPU and of memory, is emptied
     if they fit elsewhere.  0: none is."""
-    underused_down_s: int = 900
-    """It must have been underused for so long."""
+    underused_down_s: int = 3_600
+    """It must have been underused for so long: longer than the load takes to rise and fall."""
     saving_min: float = 0.15
     """With consolidation: a node is replaced if a new one that holds its pods costs this part less an hour.
     0: none is."""

@@ -3,7 +3,7 @@
 Each part is as small as its effect on drains and scale-ups allows.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from holdfast.cloud.kubernetes import (
     Budget,
@@ -56,6 +56,8 @@ class Controllers:
         """Pods that no node has yet, by UID, in the order they came."""
         self.volume_zones: dict[str, str] = {}
         """Where the volume of each claim is, by the claim's name."""
+        self.left_queue: Callable[[SimPod], None] = lambda pod: None
+        """Hears of each pod that waits no longer: it has a node, or is gone."""
         self._drawn = 0
         self._awake = False
 
@@ -141,7 +143,7 @@ class Controllers:
 
     def _forget(self, pod: SimPod) -> None:
         del self.everything[pod.uid]
-        self.waiting.pop(pod.uid, None)
+        self._leave_queue(pod)
         if pod.workload.pods.get(pod.name) is pod:
             del pod.workload.pods[pod.name]
         if pod.node is not None:
@@ -178,7 +180,7 @@ class Controllers:
         )
 
     def _place(self, pod: SimPod, node: SimNode) -> None:
-        self.waiting.pop(pod.uid, None)
+        self._leave_queue(pod)
         if pod.workload.claims:
             self.volume_zones.setdefault(CLAIM.format(pod.name), node.zone)
         pod.node, pod.status = node, STARTING
@@ -186,6 +188,10 @@ class Controllers:
         pod.changed()
         self.observer.placed(pod, node)
         self.world.after(self.world.random.uniform(1, 10), self._started, pod)
+
+    def _leave_queue(self, pod: SimPod) -> None:
+        if self.waiting.pop(pod.uid, None) is not None:
+            self.left_queue(pod)
 
     def _started(self, pod: SimPod) -> None:
         if pod.uid in self.everything and pod.node is not None and pod.node.reachable:

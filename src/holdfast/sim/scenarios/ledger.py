@@ -1,30 +1,50 @@
 """A fleet over days and nights: load that follows the clock, scarce hours, prices that move.
 
-A ledger says what it costs, and how long pods wait.
+A ledger says what it costs, and how long each pod waits from its creation until it has a node or ends.
 What happens is drawn from a source of its own, so that two fleets with other settings live through the same
 days.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import pi, sin
 from random import Random
 from typing import Any
 
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud import Market, Offering
+from holdfast.sim.kubernetes.pods import SimPod
 from holdfast.sim.scenarios.scaling import TYPES, Scaling
 from holdfast.sim.world import World
 
 DAY_S, HOUR_S = 86_400, 3_600
 STEP_S, SAMPLE_S = 900, 60
+AT_ONCE_S = 5.0
+"""A pod that waits no longer than this found room when it came."""
 
 
 @dataclass
 class Ledger:
     usd: float = 0.0
-    waited_s: float = 0.0
-    """Of all pods together."""
-    longest_s: float = 0.0
+    waits_s: list[float] = field(default_factory=list)
+    """One for each pod, those among them that found room at once."""
+
+    @property
+    def waited_s(self) -> float:
+        """All pods together."""
+        return sum(self.waits_s)
+
+    @property
+    def longest_s(self) -> float:
+        return max(self.waits_s, default=0.0)
+
+    def percentile(self, percent: float) -> float:
+        """So long or shorter did this part of the pods wait."""
+        ordered = sorted(self.waits_s)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+    def of_those_that_waited(self) -> "Ledger":
+        """Of those pods alone that found no room when they came."""
+        return Ledger(self.usd, [each for each in self.waits_s if each > AT_ONCE_S])
 
 
 class Days(Scaling):
@@ -35,6 +55,7 @@ class Days(Scaling):
     ) -> None:
         super().__init__(world, store, settings=settings, tick_s=tick_s)
         self.ledger, self._days = Ledger(), days
+        self.cluster.left_queue = self._waited
         self._fate = Random(f"what befalls {world.seed}")
         self.cloud.manners.lag_s = 3.0
         self.cloud.manners.never_joins = self.cloud.manners.dies_booting = 0.0
@@ -67,11 +88,10 @@ class Days(Scaling):
                         self.cloud.wares.left[Offering(zone, Market.SPOT, kind)] = 0
 
     def _sample(self) -> None:
-        now_s, ledger = self.world.now, self.ledger
-        ledger.usd += self.cloud.usd_per_hour() * SAMPLE_S / HOUR_S
-        ledger.waited_s += SAMPLE_S * len(self.cluster.waiting)
-        waited = (now_s - pod.created_s for pod in self.cluster.waiting.values())
-        ledger.longest_s = max([ledger.longest_s, *waited])
+        self.ledger.usd += self.cloud.usd_per_hour() * SAMPLE_S / HOUR_S
+
+    def _waited(self, pod: SimPod) -> None:
+        self.ledger.waits_s.append(round(self.world.now - pod.created_s, 3))
 
 
 def lived(world: World, store: Any, settings: Settings, days: int, tick_s: float = 60.0) -> Days:
@@ -81,4 +101,6 @@ def lived(world: World, store: Any, settings: Settings, days: int, tick_s: float
     until_s = world.now + days * DAY_S
     while world.now < until_s and not fleet.accidents:
         world.run(min(until_s, world.now + STEP_S))
+    for pod in fleet.cluster.waiting.values():
+        fleet._waited(pod)
     return fleet

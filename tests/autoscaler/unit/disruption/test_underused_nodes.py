@@ -49,7 +49,7 @@ def test_a_node_of_which_little_is_asked_is_noted_and_the_least_used_is_emptied(
 @pytest.mark.parametrize(
     ("cluster", "said", "settings"),
     [
-        (replace(IDLE, underused=(Underused("i-3", AT_S - 899),)), {}, CONSOLIDATING),
+        (replace(IDLE, underused=(Underused("i-3", AT_S - 3_599),)), {}, CONSOLIDATING),
         (replace(IDLE, disrupted=(Disrupted("i-9", AT_S - 9),)), {}, CONSOLIDATING),
         (IDLE, {"must_stay": lambda i: "a budget"}, CONSOLIDATING),
         (IDLE, {"pending": 1}, CONSOLIDATING),
