@@ -294,6 +294,9 @@ def observe(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: flo
         return known
     if identity.refusal(cluster, snapshot.cluster_uid):
         return Done()
+    noted = underused.note(cluster, snapshot, settings, now_s)
+    if noted is not None:  # since when a node would be free to leave: nothing is done to it
+        return noted
     decision = _observed(decide(cluster, snapshot, settings, now_s))
     return book(cluster, snapshot, decision, settings, now_s) or Done()
 

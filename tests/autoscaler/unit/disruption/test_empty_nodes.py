@@ -166,3 +166,14 @@ def test_pods_of_daemon_sets_do_not_count_and_annotations_keep_pods_and_nodes() 
 def test_a_fleet_at_rest_stays_so() -> None:
     rested = replace(CALM, worker_count=3, hold_code="NeitherBusyNorIdle")
     assert isinstance(workflow(CONSOLIDATING).step(rested, seen(), NOW_S), Done)
+
+
+def test_in_observe_mode_it_is_said_what_would_leave_and_nothing_is_done() -> None:
+    watching = replace(CONSOLIDATING, observe=True)
+    noted = stepped(replace(CALM, cluster_uid="uid-1"), seen("i-3"), watching)
+    assert [(e.kind, e.about) for e in noted.events] == [("nodeEmpty", "i-3")]
+    assert noted.value.scale_down is None
+    held = concluded(IDLE, seen("i-3"), watching)
+    assert isinstance(held, Hold)
+    assert held.why == "observing: would scale down, because consolidation: empty for 30m"
+    assert isinstance(stepped(replace(IDLE, cluster_uid="uid-1"), seen("i-3"), watching), Done)
