@@ -20,7 +20,7 @@ from dataclasses import replace
 from holdfast.autoscaler.disruption.kept import left_for_a_while, skipping
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import serving, size, staying, unlisted
-from holdfast.autoscaler.interruption.fate import fate, is_over
+from holdfast.autoscaler.interruption.fate import as_seen, fate, is_over
 from holdfast.autoscaler.ports import CordonNode, Drain, Drained, Effect, ForgetNotices
 from holdfast.autoscaler.record import (
     DECLINED,
@@ -269,8 +269,9 @@ def effects(cluster: Cluster, snapshot: Snapshot, now_s: float) -> tuple[Effect,
     """
     joined = {worker.instance_id: worker for worker in snapshot.workers if worker.node_name}
     due: list[Effect] = []
-    for affected in cluster.interrupted:
-        worker = joined.get(affected.instance_id)
+    for noted in cluster.interrupted:
+        worker = joined.get(noted.instance_id)
+        affected = as_seen(noted, snapshot)
         if worker is None or not worker.alive or affected.drained or affected.replacement == DECLINED:
             continue
         if affected.kind is NoticeKind.NOT_READY:
@@ -327,7 +328,9 @@ def end(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) 
         worker = workers.get(affected.instance_id)
         if worker is None and affected.instance_id in snapshot.reporting:
             continue  # its kubelet reports: it is not gone
-        what = fate(affected, worker, left, settings, now_s, troubled=bool(snapshot.troubles))
+        what = fate(
+            as_seen(affected, snapshot), worker, left, settings, now_s, troubled=bool(snapshot.troubles)
+        )
         if not what or len(events) == EVENTS_MAX:
             continue
         interrupted.remove(affected)

@@ -1,12 +1,13 @@
 """What becomes of an interrupted machine in the end: taken back, ended by us, or let go."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.fleet import by_zone
 from holdfast.autoscaler.record import READY, UNNEEDED, Interrupted
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.snapshot import Worker
+from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.cloud import LEAVING, NoticeKind, State
 
 NOTICE_EXPIRED_S = 600
@@ -22,6 +23,17 @@ def is_over(kind: NoticeKind, at_s: float, deadline_s: float, now_s: float) -> b
     if kind is NoticeKind.NOT_READY:
         return False
     return now_s - deadline_s > (0 if kind is NoticeKind.REPLACE else NOTICE_EXPIRED_S)
+
+
+def as_seen(affected: Interrupted, snapshot: Snapshot) -> Interrupted:
+    """What leaves by a hint or by choice is not drained while pods are listed on its node.
+
+    It was noted by a list that may have been wrong, or pods have come since: it is drained anew.  For what is
+    certain to go it does not matter: it is not ours to end.
+    """
+    if not affected.drained or affected.kind.is_certain or not snapshot.is_occupied(affected.instance_id):
+        return affected
+    return replace(affected, drained=False)
 
 
 def fate(

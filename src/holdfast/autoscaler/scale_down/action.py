@@ -131,13 +131,16 @@ def proceed(
         stuck = give_up(cluster, f"stuck for {now_s - action.started_s:.0f} s", settings, now_s)
         if stuck is not None:
             return stuck
-    if action.having(Status.DRAINED):
-        return _condemn(cluster, action, snapshot, settings, now_s)
-    planned = action.having(Status.PLANNED)
+    drained = action.having(Status.DRAINED)
+    # It was noted by a list that may have been wrong, or pods have come since: it is drained anew.
+    occupied = [instance_id for instance_id in drained if snapshot.is_occupied(instance_id)]
+    if emptied := [instance_id for instance_id in drained if instance_id not in occupied]:
+        return _condemn(cluster, action, emptied, snapshot, settings, now_s)
+    planned = [*action.having(Status.PLANNED), *occupied]
     if planned and now_s - action.started_s > settings.drain_timeout_s + DRAIN_SLACK_S:
         why = f"not drained within {settings.drain_timeout_s} s"
         return give_up(cluster, why, settings, now_s) or Done()
-    if used := [i for i in planned if _is_in_use_again(action, i, snapshot)]:
+    if used := [i for i in action.having(Status.PLANNED) if _is_in_use_again(action, i, snapshot)]:
         return _keep(cluster, action, used[:EVENTS_MAX], "pods run there again", settings, now_s)
     drains: tuple[Effect, ...] = tuple(Drain(instance_id, action.action_id) for instance_id in planned)
     paused = {one.instance_id for one in cluster.condemned if now_s < one.retry_s}
@@ -216,15 +219,20 @@ def tidy_up(cluster: Cluster, snapshot: Snapshot, now_s: float) -> Write[Cluster
 
 
 def _condemn(
-    cluster: Cluster, action: ScaleDown, snapshot: Snapshot, settings: Settings, now_s: float
+    cluster: Cluster,
+    action: ScaleDown,
+    emptied: Sequence[str],
+    snapshot: Snapshot,
+    settings: Settings,
+    now_s: float,
 ) -> Write[Cluster]:
-    """Condemn each drained target that may still leave, and keep the others."""
+    """Condemn each emptied target that may still leave, and keep the others."""
     left = {worker.instance_id: worker for worker in reliable(cluster, snapshot)}
     for instance_id in action.having(Status.CONDEMNED, Status.GONE):
         left.pop(instance_id, None)
     events: list[Event] = []
     skipped, condemned = cluster.skipped, cluster.condemned
-    for instance_id in action.having(Status.DRAINED)[:EVENTS_MAX]:
+    for instance_id in emptied[:EVENTS_MAX]:
         why = _stays(cluster, left, instance_id, action.action_id, settings)
         if why:
             action = action.moved(instance_id, Status.SKIPPED)

@@ -24,7 +24,11 @@ def note(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float)
     silent = {
         worker.instance_id: worker.node_name
         for worker in staying(cluster, snapshot)
-        if settings.not_ready_s and worker.node_name and not worker.joining and not worker.ready
+        if settings.not_ready_s
+        and worker.node_name
+        and not worker.ready
+        # One that has joined, and fell silent as it registered anew, is no surplus that the sweep would end.
+        and (not worker.joining or cluster.has_joined(worker.instance))
     }
     noted = {one.instance_id for one in cluster.not_ready}
     new = sorted(silent.keys() - noted)[:EVENTS_MAX]

@@ -116,7 +116,7 @@ def _chosen(
         in_offering=in_offering,
         width=width(need, pool, len({zone for zone, _ in subnets}), settings),
     )
-    chosen = _within_limits(chosen, pool, cluster, snapshot, beside)
+    chosen = within_limits(chosen, pool, cluster, snapshot, beside)
     chosen = _within_share(chosen, pool, cluster, snapshot, beside, settings)
     return _within_means(chosen, cluster, snapshot, beside, settings)
 
@@ -179,7 +179,7 @@ def _refusals(
     return refused
 
 
-def _within_limits(
+def within_limits(
     chosen: Sequence[LaunchSlot],
     pool: Pool,
     cluster: Cluster,

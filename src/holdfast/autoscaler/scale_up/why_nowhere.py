@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from holdfast.autoscaler.record import Cluster
-from holdfast.autoscaler.scale_up.launch_plan import bars_of, is_limited, usd_known
+from holdfast.autoscaler.scale_up.launch_plan import bars_of, is_limited, usd_known, within_limits
 from holdfast.autoscaler.scale_up.launch_slots import LaunchSlot
 from holdfast.autoscaler.scale_up.offering_ranks import types_of
 from holdfast.autoscaler.settings import Settings
@@ -37,7 +37,7 @@ def why_nowhere(
         return f"nothing to be had: {left_alone} for a while"
     return (
         _too_dear(cluster, snapshot, free, settings)
-        or _too_large(names, settings)
+        or _too_large(cluster, snapshot, free, settings)
         or _only_on_demand(free, left_alone, settings)
         or f"nowhere to scale up in pool {', '.join(names)}{left_alone and f': {left_alone} for a while'}"
     )
@@ -81,14 +81,13 @@ def _too_dear(cluster: Cluster, snapshot: Snapshot, free: Sequence[Place], setti
     return ""
 
 
-def _too_large(names: Sequence[str], settings: Settings) -> str:
-    pools = [pool for name in names if (pool := settings.pool(name)) is not None and is_limited(pool)]
-    limits = [f"{pool.name} ({pool.vcpus_max} vcpus, {pool.memory_gib_max} GiB)" for pool in pools]
-    return (
-        f"nowhere to scale up within vcpus_max and memory_gib_max of pool {', '.join(limits)}"
-        if limits
-        else ""
-    )
+def _too_large(cluster: Cluster, snapshot: Snapshot, free: Sequence[Place], settings: Settings) -> str:
+    asked = [(pool, slot) for name, slot in free if (pool := settings.pool(name)) is not None]
+    if any(within_limits([slot], pool, cluster, snapshot, ()) for pool, slot in asked):
+        return ""
+    limited = {pool.name: pool for pool, _ in asked if is_limited(pool)}.values()
+    limits = [f"{pool.name} ({pool.vcpus_max} vcpus, {pool.memory_gib_max} GiB)" for pool in limited]
+    return f"nowhere to scale up within vcpus_max and memory_gib_max of pool {', '.join(limits)}"
 
 
 def _only_on_demand(free: Sequence[Place], left_alone: str, settings: Settings) -> str:

@@ -78,7 +78,7 @@ def just_failed(why: str, left_s: float) -> Blocker:
         Rule.JUST_FAILED,
         "",
         f"it was tried and kept: {why}",
-        f"mend that; it is tried again in {lasting(left_s)}",
+        f"mend that, if it was not meant so; it is tried again in {lasting(left_s)}",
     )
 
 

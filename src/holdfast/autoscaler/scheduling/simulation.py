@@ -292,6 +292,9 @@ class Simulation:
         node = self._nodes.get(instance_id)
         return node is not None and not remaining(self.pods_on(node.metadata.name))
 
+    def is_occupied(self, instance_id: str) -> bool:
+        return instance_id in self._nodes and not self.is_empty(instance_id)
+
     def must_stay(self, instance_id: str) -> str:
         if instance_id not in self._stay:
             alone = frozenset({instance_id})

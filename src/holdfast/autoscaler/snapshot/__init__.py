@@ -145,6 +145,8 @@ class Snapshot:
     Neither those nor the closed ones offer any room."""
     is_empty: Callable[[str], bool] = lambda instance_id: False
     """Whether nothing runs on this worker but what comes and goes with its node."""
+    is_occupied: Callable[[str], bool] = lambda instance_id: False
+    """Whether the node of this worker is listed, with pods that a drain moves."""
     load: Load = NOTHING_KNOWN
     loads: Mapping[str, Load] = field(default_factory=dict)
     """By pool, where several are in service."""

@@ -112,6 +112,7 @@ def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> S
         must_stay=simulation.must_stay,
         fits_without=simulation.fits_without,
         is_empty=simulation.is_empty,
+        is_occupied=simulation.is_occupied,
         stays_put=simulation.stays_put,
         fits_on_new=simulation.fits_on_new,
         types_for=simulation.types_for,

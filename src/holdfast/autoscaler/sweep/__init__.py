@@ -228,6 +228,6 @@ def strays(cluster: Cluster, snapshot: Snapshot) -> frozenset[Cordon]:
         alive.add(cluster.scale_down.action_id)
     if cluster.scale_up is not None:
         alive.add(cluster.scale_up.action_id)
-    open_nodes = {worker.instance_id: worker.cordons for worker in snapshot.workers if worker.alive}
-    open_nodes |= {ghost.instance_id: ghost.cordons for ghost in snapshot.reporting.values()}
-    return frozenset(Cordon(i, owner) for i, owners in open_nodes.items() for owner in owners - alive)
+    owned = {worker.instance_id: worker.cordons for worker in snapshot.workers if worker.alive}
+    owned |= {ghost.instance_id: ghost.cordons for ghost in snapshot.reporting.values()}
+    return frozenset(Cordon(i, owner) for i, owners in owned.items() for owner in owners - alive)

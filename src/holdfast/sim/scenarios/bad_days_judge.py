@@ -45,6 +45,7 @@ class BadDaysJudge(Judge):
         self.never_run: set[str] = set()
         """Workloads of which some pods can never run."""
         self._tick_s = tick_s
+        self._calls_fail = cloud.world.faults is not None
         self._ended_ticks = self._ended_before = 0
         self.longest_below_s = 0.0
         """How long the floor was broken at most, while something could be had."""
@@ -87,7 +88,12 @@ class BadDaysJudge(Judge):
         self._ended_ticks += outcome in (TickOutcome.IDLE, TickOutcome.WAITING)
 
     def calmed(self) -> None:
-        """From here on no call fails.  How long the floor was broken while most ticks died is no measure."""
+        """From here on no call fails, and bounds are shorter: what was broken until now counts anew.
+
+        Where no call failed before, the bounds are the same, and nothing is forgotten.
+        """
+        if not self._calls_fail:
+            return
         self._wrong_s = {what: for_s for what, for_s in self._wrong_s.items() if not what.startswith(FLOOR)}
 
     def _serving(self) -> list[SimNode]:

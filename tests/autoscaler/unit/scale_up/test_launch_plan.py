@@ -11,7 +11,7 @@ from holdfast.autoscaler.scale_up.launch_plan import intents, prepared, spent_la
 from holdfast.autoscaler.scale_up.why_nowhere import why_nowhere
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.snapshot import Need, Place, Snapshot, Worker
-from holdfast.cloud import Market, NoticeKind, Offering, Prices, State
+from holdfast.cloud import Market, NoticeKind, Offering, Prices, Shape, State
 from holdfast.cloud.launches import Template
 from tests.autoscaler.unit.scale_up.test_action import row, scaling_up
 from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, snapshot, worker
@@ -255,3 +255,16 @@ def test_why_there_is_nowhere_to_scale_up() -> None:
     assert why(without(BARRED[4:]), priced()) == left
     nowhere = "nowhere to scale up: pool default has no subnet that is known"
     assert why(Cluster(), replace(snapshot(), places=())) == nowhere
+
+
+def test_the_limits_of_a_pool_are_blamed_only_where_they_leave_no_place() -> None:
+    def why(most: int, **said: Any) -> str:
+        pools = (replace(SETTINGS.pools[0], vcpus_max=most),)
+        shapes = {kind: Shape(2_000, 4 << 30, 17, "amd64") for kind in ("m5.large", "m5a.large")}
+        seen = replace(priced(worker("i-1")), shapes=shapes)
+        only_on_demand = Cluster(unavailable=tuple(Unavailable(bar, AT_S + 1, "none") for bar in BARRED[4:]))
+        return why_nowhere(only_on_demand, seen, ["default"], replace(SETTINGS, pools=pools, **said), NOW_S)
+
+    limited = "nowhere to scale up within vcpus_max and memory_gib_max of pool default (3 vcpus, 0 GiB)"
+    assert why(3, on_demand_max_fraction=0.0) == limited
+    assert why(400, on_demand_max_fraction=0.0).startswith("only on-demand is to be had")
