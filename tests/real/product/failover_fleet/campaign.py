@@ -50,6 +50,27 @@ Weather = tuple[float, str, Callable[[], None]]
 """At which part of all failovers, what it is called, and what makes and ends it."""
 
 
+class Plan:
+    """So many faults in all: the next one goes to whichever group stands first.
+
+    Each comes about as often as any other.  Slow ones, and those that only some groups may take, come early
+    in each turn, so that no group works alone at the end.
+    """
+
+    def __init__(self, failovers: int) -> None:
+        turn = sorted(FAULTS, key=lambda fault: (-fault.leases, fault.for_blind))
+        self._left = (turn * -(-failovers // len(turn)))[-failovers:]
+        self._lock = threading.Lock()
+
+    def take(self, *, blind: bool) -> Fault | None:
+        """None: nothing is left for such a group."""
+        with self._lock:
+            found = next((fault for fault in self._left if fault.for_blind or not blind), None)
+            if found is not None:
+                self._left.remove(found)
+            return found
+
+
 @dataclass
 class Campaign:
     fleet: Fleet
@@ -61,12 +82,10 @@ class Campaign:
     def run(self, groups: int, failovers: int, weather: Sequence[Weather]) -> None:
         """Raises what a group's thread, or the weather's, has raised."""
         made = [self.fleet.group(f"g{n}") for n in range(1, groups + 1)]
+        plan = Plan(failovers)
         with ThreadPoolExecutor(groups + 1) as threads:
             storm = threads.submit(self._storm, weather, failovers)
-            lives = [
-                threads.submit(self._live, group, n, _share(failovers, groups, n))
-                for n, group in enumerate(made)
-            ]
+            lives = [threads.submit(self._live, group, plan, blind=n < BLIND) for n, group in enumerate(made)]
             try:
                 for life in lives:
                     life.result()
@@ -82,19 +101,17 @@ class Campaign:
             make()
             self.troubles.append(Trouble(name, began_s, now_s()))
 
-    def _live(self, group: Group, number: int, failovers: int) -> None:
-        blind = number < BLIND
-        known = [fault for fault in FAULTS if fault.for_blind or not blind]
+    def _live(self, group: Group, plan: Plan, *, blind: bool) -> None:
         for _ in range(MEMBERS):
             self.fleet.launch(group, blind=blind)
         losers: list[Wired] = []
-        for n in range(failovers):
-            fault = known[(number * 3 + n) % len(known)]
+        self.standing(group)
+        while fault := plan.take(blind=blind):
             losers.append(self._strike(group, fault, blind))
             for old in losers[:-1]:  # what was woken had a round's time to serve, if it would
                 self.fleet.end(old)
             del losers[:-1]
-        self.standing(group)
+            self.standing(group)
 
     def _strike(self, group: Group, fault: Fault, blind: bool) -> Wired:
         primary, before = self.standing(group), group.probe.newest
@@ -153,7 +170,3 @@ class Campaign:
 
 def load() -> float:
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-
-
-def _share(failovers: int, groups: int, n: int) -> int:
-    return failovers // groups + (n < failovers % groups)

@@ -4,6 +4,7 @@
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from tests.real.product.databases.servers import NAMES, Server, started
 from tests.real.product.failover_fleet import account
 from tests.real.product.failover_fleet.campaign import Campaign
+from tests.real.product.failover_fleet.faults import FAULTS
 from tests.real.product.failover_fleet.fleet import Fleet
 from tests.real.product.failover_fleet.network import Network
 from tests.real.product.failover_fleet.weather import weather
@@ -44,5 +46,9 @@ def test_groups_fail_over_through_all_of_it_and_never_two_serve(
         assert account.unaccounted(fleet) == []
         assert account.untold(fleet) == []
         assert len(campaign.failovers) == FAILOVERS
+        befell = Counter(failover.fault for failover in campaign.failovers)
+        assert min(befell[fault] for fault in FAULTS) >= FAILOVERS // len(FAULTS), (
+            "every kind of fault, and often"
+        )
     finally:
         fleet.close()

@@ -21,7 +21,7 @@ from tests.real.product.failover_fleet.network import Network
 pytestmark = pytest.mark.waiting
 
 LONG = "HOLDFAST_FAILOVERS" in os.environ
-DOWN_S = 60.0 if LONG else 3 * LEASE_S
+DOWN_S = 60.0 if LONG else 2 * LEASE_S
 PAUSE_S = 600
 
 
