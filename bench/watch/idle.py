@@ -47,8 +47,9 @@ def watched(nodes: int, pods: int, for_s: float) -> tuple[float, float]:
         port = free_port()
         program = Path(sys.executable).parent / "holdfast"
         argv = [str(program), "autoscaler", "run", "--watch", "--metrics-port", str(port)]
+        env = {**os.environ, **environ, "MIN_WORKERS": "1"}  # below its floor a loop is not idle
         with Path(name, "log").open("wb") as log:
-            loop = subprocess.Popen(argv, env={**os.environ, **environ}, stderr=log, stdout=log, cwd=name)
+            loop = subprocess.Popen(argv, env=env, stderr=log, stdout=log, cwd=name)
         try:
             _wait(port, loop)
             time.sleep(10)  # the turns that a first list wakes
