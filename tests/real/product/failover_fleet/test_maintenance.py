@@ -18,7 +18,7 @@ from tests.real.product.failover_fleet.fleet import PATIENCE_S, Fleet, Group, Wi
 from tests.real.product.failover_fleet.ledger import read
 from tests.real.product.failover_fleet.network import Network
 
-pytestmark = pytest.mark.waiting
+pytestmark = pytest.mark.alone
 
 LONG = "HOLDFAST_FAILOVERS" in os.environ
 DOWN_S = 60.0 if LONG else 2 * LEASE_S
