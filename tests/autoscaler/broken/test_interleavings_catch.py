@@ -61,7 +61,7 @@ REMOVING: dict[str, tuple[Changes, str, str]] = {
     "a node is terminated before it is condemned": (
         {
             "scale_down": {
-                "        return _condemn(cluster, action, snapshot, settings, now_s)\n": (
+                "        return _condemn(cluster, action, emptied, snapshot, settings, now_s)\n": (
                     "        return Do(tuple(Terminate(i) for i in action.having(Status.DRAINED)))\n"
                 )
             }

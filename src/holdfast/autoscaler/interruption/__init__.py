@@ -166,11 +166,9 @@ def needed(
     left = _left(cluster, snapshot)
     wanted: list[Interrupted] = []
     spare: list[Interrupted] = []
-    unreplaced = {
-        affected.instance_id for affected in cluster.interrupted if affected.replacement == UNNEEDED
-    }
+    moving = _moving(cluster, snapshot, closed)
     for n, affected in enumerate(waiting):
-        leaving = frozenset({*unreplaced, *(d.instance_id for d in spare), affected.instance_id})
+        leaving = frozenset({*moving, *(d.instance_id for d in spare), affected.instance_id})
         # Its loss was made good before its notice came, or a hint was replaced and came to nothing: one
         # more would be too many.
         full = left + len(wanted) >= settings.max_workers
@@ -181,6 +179,21 @@ def needed(
         else:
             wanted.append(affected)
     return wanted, spare
+
+
+def _moving(cluster: Cluster, snapshot: Snapshot, closed: frozenset[str]) -> frozenset[str]:
+    """Interrupted machines whose pods need room on what is there: those that are not replaced; and those
+    whose replacement has joined, for its room is theirs, as long as it is enough for them."""
+    unreplaced = frozenset(each.instance_id for each in cluster.interrupted if each.replacement == UNNEEDED)
+    open_id = cluster.scale_up.action_id if cluster.scale_up else ""
+    replaced = frozenset(
+        each.instance_id
+        for each in cluster.interrupted
+        if not each.drained and each.replacement not in ("", UNNEEDED, DECLINED, open_id)
+    )
+    if not replaced or snapshot.fits_without(unreplaced | replaced, closed):
+        return unreplaced
+    return unreplaced | replaced
 
 
 def room_for_hints(cluster: Cluster, snapshot: Snapshot, settings: Settings) -> int:

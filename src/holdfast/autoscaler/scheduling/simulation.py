@@ -18,7 +18,6 @@ from holdfast.autoscaler.scheduling.new_nodes import TYPES_NAMED_MAX, Candidate
 from holdfast.autoscaler.scheduling.node_info import NodeInfos
 from holdfast.autoscaler.scheduling.pack import Packed, pack, unplaceable
 from holdfast.autoscaler.scheduling.pod_groups import PodTemplates, owner_of
-from holdfast.autoscaler.scheduling.preemption import foreseen
 from holdfast.autoscaler.scheduling.rooms import Known, candidate, expected, room_of
 from holdfast.autoscaler.scheduling.terms import NamespaceLabels
 from holdfast.autoscaler.scheduling.topology import Topology
@@ -145,6 +144,8 @@ class Simulation:
         """By uid: pods that will preempt others, and the node where they will."""
         if not self._refused.pods:
             return {}
+        from holdfast.autoscaler.scheduling.preemption import foreseen  # an idle tick has no use for it
+
         return foreseen(self._refused.pods, self.rooms, self._on, self.topology, self._at_s)
 
     @property

@@ -16,6 +16,7 @@ from holdfast.autoscaler.record import (
     Condemned,
     Interrupted,
     Recent,
+    ScaleUp,
     Tombstone,
 )
 from holdfast.autoscaler.settings import Pool, Settings
@@ -131,12 +132,35 @@ def test_pods_are_moved_with_all_that_leave_unreplaced_and_to_no_node_that_leave
     )
     fleet = [worker(f"i-{n}") for n in range(1, 9)]
 
-    assert needed(cluster, snapshot(*fleet, fits_without=fits)) == ([], ["i-3", "i-4"])
+    replacing = replace(cluster, scale_up=ScaleUp("1-a", AT_S, 1))
+    assert needed(replacing, snapshot(*fleet, fits_without=fits)) == ([], ["i-3", "i-4"])
     closed = frozenset({"i-1", "i-2", "i-3", "i-4", "i-5"})
     assert asked == [
         (frozenset({"i-2", "i-3"}), closed),
         (frozenset({"i-2", "i-3", "i-4"}), closed),
     ]
+
+
+def test_the_room_of_a_replacement_that_has_joined_belongs_to_the_pods_that_it_was_asked_for() -> None:
+    """i-1 is replaced and not drained yet: its pods and those of i-2 do not both fit on the new one."""
+
+    def fits_one(leaving: frozenset[str], closed: frozenset[str]) -> str:
+        return "no room" if {"i-1", "i-2"} <= leaving else ""
+
+    def fits_none(leaving: frozenset[str], closed: frozenset[str]) -> str:
+        return "no room" if "i-1" in leaving else ""
+
+    fleet = [worker(f"i-{n}") for n in range(1, 9)]
+    cluster = Cluster(interrupted=(noticed("i-1", replacement="1-a"), noticed("i-2")))
+    drained = replace(
+        cluster, interrupted=(replace(cluster.interrupted[0], drained=True), cluster.interrupted[1])
+    )
+    coming = replace(cluster, scale_up=ScaleUp("1-a", AT_S, 1))
+
+    assert needed(cluster, snapshot(*fleet, fits_without=fits_one)) == (["i-2"], [])
+    assert needed(drained, snapshot(*fleet, fits_without=fits_one)) == ([], ["i-2"])
+    assert needed(coming, snapshot(*fleet, fits_without=fits_one)) == ([], ["i-2"])
+    assert needed(cluster, snapshot(*fleet, fits_without=fits_none)) == ([], ["i-2"]), "it came to nothing"
 
 
 @pytest.mark.parametrize(("answer", "most"), [("no room", CONSIDERED_MAX), ("", CONSIDERED_MAX + 10)])
