@@ -278,6 +278,19 @@ def test_a_release_that_finds_no_standby_stops_in_the_end() -> None:
     assert isinstance(body.done[-1], words.Exit)
 
 
+def test_a_release_ends_at_once_where_the_server_has_no_role_for_it_any_more() -> None:
+    body = serving()
+    body.hear(words.ReleaseAsked())
+    body.run(1)
+    body.up = False
+    body.hear(words.Disowned(1.0))
+    body.run(0.5)
+    body.hear(words.Registered(enabled=False, goal=None, term_s=body.term_s))
+    body.run(3)
+    assert body.serves() is None
+    assert isinstance(body.done[-1], words.Exit)
+
+
 def test_a_standby_that_is_released_ends_at_once() -> None:
     body = Body().start()
     body.tell(Do.FOLLOW, 1)

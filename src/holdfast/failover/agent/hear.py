@@ -57,6 +57,8 @@ def _registered(state: State, heard: words.Registered, now_s: float) -> State:
         timing=timing,
         beat_at_s=now_s,
         register_at_s=now_s + timing.register_s,
+        # A server that gives it no role knows that it has none: one that leaves need not tell it so.
+        last_beat=state.last_beat or (state.leaving and not heard.enabled),
     )
     return _given(known, heard.goal)
 
