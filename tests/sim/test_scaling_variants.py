@@ -26,8 +26,8 @@ VARIANTS = {
     ),
     "H1: a node takes pods though no record names its machine, in the simulated fleet": Variant(
         "sweep",
-        "        if worker.instance_id in named\n        and worker.alive\n",
-        "        if worker.alive\n",
+        "for i in sorted(snapshot.unopened & named) if",
+        "for i in sorted(snapshot.unopened) if",
         "S-A2",
         29,
     ),

@@ -63,13 +63,7 @@ VARIANTS: dict[str, tuple[Changes, Case, str]] = {
         "live and serve no pod",
     ),
     "H1: a node takes pods though no record names its machine": (
-        {
-            "sweep": {
-                "        if worker.instance_id in named\n        and worker.alive\n": (
-                    "        if worker.alive\n"
-                )
-            }
-        },
+        {"sweep": {"for i in sorted(snapshot.unopened & named) if": "for i in sorted(snapshot.unopened) if"}},
         scaling_up.CASES["a late first try"],
         "S-A3",
     ),

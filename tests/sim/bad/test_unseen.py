@@ -41,6 +41,15 @@ def unlisted_while_it_joins(shell: Any) -> str:
     return _ended(day, [new])
 
 
+def unlisted_and_wanted(shell: Any) -> str:
+    """The same: the floor counts on it, so its node is opened."""
+    day = _all_ours(shell)
+    new = _replacement(day)
+    day.lying.untrue.machines.add(new.instance_id)
+    took_s = day.until(lambda: day.serving >= CALM.min_workers, 60 * MINUTE_S)
+    return "" if took_s <= 20 * MINUTE_S else f"{day.serving} workers after {took_s:.0f} s"
+
+
 def an_unlisted_node_with_pods(shell: Any) -> str:
     """One node is in no listing for an hour, and its pods are."""
     day = _all_ours(shell)
@@ -174,6 +183,11 @@ DAYS: dict[str, tuple[Callable[[Any], str], str, dict[str, str]]] = {
                 "worker, ghost = workers.get(instance_id), None"
             )
         },
+    ),
+    "bad day: a node is not opened while its machine is not listed, and the floor counts on it": (
+        unlisted_and_wanted,
+        "build",
+        {"doubted=_is_doubted(node, listings)": "doubted=True"},
     ),
     "S-A9: a machine is ended for a node that is not listed, though its pods are": (
         an_unlisted_node_with_pods,

@@ -105,13 +105,10 @@ def proceed(
     if write is not None:
         return write
     effects: list[Effect] = [LaunchInstances(up.action_id, launch) for launch in up.intended]
-    workers = {worker.instance_id: worker for worker in snapshot.workers}
+    unopened = snapshot.unopened
     for instance_id in up.joining:
-        worker = workers.get(instance_id)
         late = now_s - _intended_s(up, instance_id) > settings.join_timeout_s
-        if late or worker is None or is_leaving(cluster, instance_id):
-            continue
-        if worker.alive and worker.ready and worker.joining:
+        if instance_id in unopened and not late and not is_leaving(cluster, instance_id):
             effects.append(Admit(instance_id))
     return Do(tuple(effects)) if effects else None
 
@@ -185,8 +182,8 @@ def _extend(
     By a write, and only a few times: a node is opened only within its recorded time, so that one which is
     condemned after it cannot be opened any more.  Asked again, the cloud tells what it launched.
     """
-    waiting = {w.instance_id for w in snapshot.workers if w.alive and w.ready and w.joining}
-    waiting = {i for i in up.joining if i in waiting and not is_leaving(cluster, i)}
+    unopened = snapshot.unopened
+    waiting = {i for i in up.joining if i in unopened and not is_leaving(cluster, i)}
     rows = list(up.launches)
     events: list[Event] = []
     for n, row in enumerate(rows):

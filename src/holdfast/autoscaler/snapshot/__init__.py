@@ -72,6 +72,8 @@ class Ghost:
     """Its kubelet reports: some machine is there, whatever the listing says."""
     joining: bool = False
     """The node still carries the joining taint."""
+    doubted: bool = False
+    """It joins, and the readiness check does not call it Ready: it is not opened yet."""
     cordons: frozenset[str] = frozenset()
     """Actions of ours that have cordoned it."""
 
@@ -194,6 +196,15 @@ class Snapshot:
     def reporting(self) -> Mapping[str, Ghost]:
         """By instance id: Ready nodes whose machine is not listed.  They live, whatever the listing says."""
         return {ghost.instance_id: ghost for ghost in self.ghosts if ghost.state is None and ghost.ready}
+
+    @property
+    def unopened(self) -> frozenset[str]:
+        """Machines whose nodes are Ready and take no pod yet.  That one is not listed keeps its node from
+        nothing: its kubelet reports under the name of the machine."""
+        listed = {w.instance_id for w in self.workers if w.alive and w.ready and w.joining}
+        return frozenset(listed).union(
+            i for i, ghost in self.reporting.items() if ghost.joining and not ghost.doubted
+        )
 
     def pods_wait_for(self, pool: str) -> bool:
         return self.pending > 0 and (self.pending_pools is None or pool in self.pending_pools)

@@ -172,7 +172,7 @@ def join(listings: Listings) -> Joined:
         if instance is not None:
             nodes[instance_id] = _the_one_in_use(node, nodes.get(instance_id))
         if instance_id and not is_control_plane(node) and _is_bereft(node, instance):
-            ghosts.append(_ghost(instance_id, node, instance))
+            ghosts.append(_ghost(instance_id, node, instance, listings))
         elif instance is None:
             others.append(node)
     nameless, inhabited = _nameless(listings.nodes), _inhabited(listings, nodes)
@@ -192,7 +192,7 @@ def _is_bereft(node: KubeNode, instance: Instance | None) -> bool:
     return POOL_LABEL in node.metadata.labels or INSTANCE_LABEL in node.metadata.labels
 
 
-def _ghost(instance_id: str, node: KubeNode, instance: Instance | None) -> Ghost:
+def _ghost(instance_id: str, node: KubeNode, instance: Instance | None, listings: Listings) -> Ghost:
     return Ghost(
         instance_id,
         node.metadata.name,
@@ -200,8 +200,15 @@ def _ghost(instance_id: str, node: KubeNode, instance: Instance | None) -> Ghost
         instance.state if instance else None,
         ready=node.is_ready,
         joining=is_joining(node),
+        doubted=_is_doubted(node, listings),
         cordons=cordon_owners(node),
     )
+
+
+def _is_doubted(node: KubeNode, listings: Listings) -> bool:
+    """It joins, and is Ready by the API's word alone."""
+    confirmed = listings.ready_nodes
+    return is_joining(node) and confirmed is not None and node.metadata.name not in confirmed
 
 
 def _the_one_in_use(node: KubeNode, other: KubeNode | None) -> KubeNode:
@@ -239,7 +246,6 @@ def _worker(
     nameless: Mapping[str, str],
     inhabited: frozenset[str],
 ) -> Worker:
-    confirmed = listings.ready_nodes
     if node is None:
         dns = instance.private_dns
         known_as = [each for each in (instance.private_ip, dns, dns.partition(".")[0]) if each]
@@ -251,14 +257,12 @@ def _worker(
             late=late and not namesake,
             has_pods=not inhabited.isdisjoint(known_as),
         )
-    joining = is_joining(node)
-    doubted = joining and confirmed is not None and node.metadata.name not in confirmed
     return Worker(
         instance=instance,
         node_name=node.metadata.name,
         node_uid=node.metadata.uid,
-        ready=node.is_ready and not doubted,
-        joining=joining,
+        ready=node.is_ready and not _is_doubted(node, listings),
+        joining=is_joining(node),
         cordons=cordon_owners(node),
         cordoned=node.spec.unschedulable,
     )

@@ -194,15 +194,7 @@ def _admissions(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s:
         if now_s - recent.at_s < settings.remember_s - ADMISSION_S
     }
     named.update(cluster.joined)  # it took pods already, and has registered anew
-    return [
-        Admit(worker.instance_id)
-        for worker in snapshot.workers
-        if worker.instance_id in named
-        and worker.alive
-        and worker.ready
-        and worker.joining
-        and not is_leaving(cluster, worker.instance_id)
-    ]
+    return [Admit(i) for i in sorted(snapshot.unopened & named) if not is_leaving(cluster, i)]
 
 
 def _burials(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> list[Effect]:

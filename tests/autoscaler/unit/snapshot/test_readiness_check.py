@@ -41,6 +41,14 @@ def test_a_node_that_the_readiness_check_does_not_call_ready_has_not_joined() ->
     assert ready("n-new") == {"n-new": True, "n-old": True}, "a node that has joined needs no second check"
 
 
+def test_so_has_one_whose_machine_is_not_listed() -> None:
+    def unopened(confirmed: frozenset[str] | None) -> frozenset[str]:
+        return build(listings(NEW, OLD, instances=[], ready_nodes=confirmed)).unopened
+
+    assert unopened(frozenset({"n-old"})) == frozenset()
+    assert unopened(frozenset({"n-new"})) == unopened(None) == frozenset({"i-new"})
+
+
 def test_without_a_readiness_check_the_word_of_the_api_counts() -> None:
     assert ready(None) == {"n-new": True, "n-old": True}
 
