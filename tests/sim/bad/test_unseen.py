@@ -103,6 +103,24 @@ def hinted_surplus(shell: Any) -> str:
     return f"{surplus.instance_id} runs on, and takes no pods" if _is_idle(day, surplus) else ""
 
 
+def surplus_of_another(shell: Any) -> str:
+    """A surplus bears another's tags for hours: it is let be until it is listed as ours again."""
+    day = _all_ours(shell)
+    surplus = day.cloud.add(
+        Offering("a", Market.SPOT, TYPES[0]), action_id="1-late", token="", state=State.RUNNING
+    )
+    day.cluster.join(surplus)
+    day.lying.untrue.retagged.add(surplus.instance_id)
+    day.world.run(day.world.now + 180 * MINUTE_S)
+    if ended := _ended(day, [surplus]):
+        return f"{ended} was ended, and listed as another's"
+    day.lying.untrue.retagged.clear()
+    day.world.run(day.world.now + 60 * MINUTE_S)
+    if _is_idle(day, surplus):
+        return f"{surplus.instance_id} runs on, and takes no pods"
+    return "; ".join(day.accidents[:1])
+
+
 def told_once(shell: Any) -> str:
     """A machine dies; its node is in no listing for a while, and then it is once more."""
     day = _all_ours(shell)
@@ -208,6 +226,15 @@ DAYS: dict[str, tuple[Callable[[Any], str], str, dict[str, str]]] = {
         hinted_surplus,
         "sweep",
         {"cluster.interrupted if row.replacement != DECLINED}": "cluster.interrupted}"},
+    ),
+    "S-A4: a surplus is ended while it is listed as another's": (
+        surplus_of_another,
+        "sweep",
+        {
+            "        if worker.ours\n        and worker.instance_id not in named\n": (
+                "        if worker.instance_id not in named\n"
+            )
+        },
     ),
     "bad day: a loss is told again when its node is listed again": (
         told_once,

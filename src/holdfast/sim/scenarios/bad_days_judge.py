@@ -146,8 +146,9 @@ class BadDaysJudge(Judge):
     def _hung(self) -> Iterable[tuple[str, float]]:
         for node in [] if self.is_braked() else self.silent():
             machine = node.machine
-            hidden = machine is not None and machine.instance_id in self.hidden
-            if machine is not None and machine.action_id and not machine.protected and not hidden:
+            if machine is None or not machine.action_id or machine.protected:
+                continue
+            if not self.shown.is_disowned(machine):
                 yield f"L-A7: {node.name} is not ready, and {machine.instance_id} runs on", self.patience_s
 
     def _served(self, node: SimNode) -> bool:

@@ -42,7 +42,7 @@ class Lying:
         self._echoes: Counter[str] = Counter()
         """and how many did not long ago."""
         self._blind_until_s = 0.0
-        judge.shown.blind = self._is_blind
+        judge.shown.blind, judge.shown.retagged = self._is_blind, self.untrue.retagged
         judge.lied = lambda: self.untrue.hides_nodes or bool(self.cluster.elsewhere)
 
     def begin(self) -> None:

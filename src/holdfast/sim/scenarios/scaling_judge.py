@@ -314,7 +314,8 @@ class Judge(Observer):
 
     def _unnamed(self) -> Iterable[str]:
         for machine in self.cloud.alive():
-            if machine.action_id and machine.instance_id not in self.named | self.condemned:
+            known = machine.instance_id in self.named | self.condemned
+            if machine.action_id and not known and not self.shown.is_disowned(machine):
                 yield f"S-A3: no record names {machine.instance_id}, and it runs"
 
     def _old_action(self) -> Iterable[str]:

@@ -14,6 +14,8 @@ class Shown:
         self._cloud, self._cluster = cloud, cluster
         self.hidden: set[str] = set()
         """Nodes and machines that no listing shows, or that one did not show lately."""
+        self.retagged: set[str] = set()
+        """Machines that are listed with another's action, as if they were not ours to end."""
         self.blind: Callable[[], bool] = lambda: False
         """Whether no node at all is shown, or was lately."""
 
@@ -41,6 +43,10 @@ class Shown:
         node = self._node(machine)
         reports = node is not None and node.ready and node.name not in self.hidden
         return machine.instance_id in self.hidden and (self.blind() or not reports)
+
+    def is_disowned(self, machine: Machine) -> bool:
+        """No listing shows it as ours, so nothing may be done to it: neither adopted nor ended."""
+        return machine.instance_id in self.retagged or machine.instance_id in self.hidden
 
     def _node(self, machine: Machine) -> SimNode | None:
         node = self._cluster.by_name.get(machine.address)
