@@ -14,7 +14,7 @@ from tests.real.product.failover_fleet.fleet import Fleet, eventually
 from tests.real.product.failover_fleet.ledger import Write, accidents, unrecorded
 from tests.real.product.failover_fleet.network import Network
 
-pytestmark = pytest.mark.waiting
+pytestmark = pytest.mark.alone
 
 WITHOUT_WATCHDOG = {"agent/watchdog.py": {"killed = self.protected.kill()": "killed = 0"}}
 LATE = {
