@@ -17,7 +17,8 @@ up: $(READY) ## watch the product work (ARGS="--for 20" ends by itself; ARGS=--h
 	@$(BIN)/holdfast up $(ARGS)
 
 # Needs only PyPI; the tidy tests belong to `make check`.
-HERE := -n 2 --dist worksteal --ignore=tests/real --ignore=tests/tidy
+# Two workers for two cores, and a third for what waits (tests/lanes.py).
+HERE := -n 3 --dist worksteal --ignore=tests/real --ignore=tests/tidy
 
 test: $(READY) ## before each commit: the tests that need only PyPI, and the table of what they prove
 	@$(BIN)/python -m tools.parts install ministack

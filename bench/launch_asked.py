@@ -20,7 +20,7 @@ from tests.server.agents import Fleet
 from tests.server.running import SETTINGS, running
 from tests.server.tenancy import tenant
 from tools.parts.catalog.ec2 import PART
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 
 PROMISE_S: Final = 1.0
 GROUPS: Final = 20

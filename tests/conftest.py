@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 import hypothesis
 import pytest
 
-from tests import costs, proof, seeds
+from tests import costs, lanes, proof, seeds
 from tests.ministack import aws_identity, dynamodb_endpoint
 
 __all__ = ["aws_identity", "dynamodb_endpoint"]
@@ -47,6 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _leads(config):
         proof.forget()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    return lanes.scheduler(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,7 +18,7 @@ from bench import Row
 from bench.grounds import world
 from bench.grounds.decoded import resident_mb
 from bench.idle_tick import NODES, PODS, write_lists
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 
 CPU_MAX: Final = 0.03
 MEMORY_MAX: Final = 3.0

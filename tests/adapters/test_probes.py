@@ -8,12 +8,7 @@ from http import HTTPStatus
 import pytest
 
 from holdfast.adapters.probes import JSON, METRICS, Answer, answering
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tools.parts.ports import free_port
 
 
 def asked(port: int, path: str) -> tuple[int, str, str]:

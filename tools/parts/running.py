@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,14 +21,6 @@ STOP_TIMEOUT_S = 600.0
 
 class DidNotStart(Exception):
     """A part was started and did not answer in time; the message ends with its log."""
-
-
-def free_port() -> int:
-    """A loopback port that no process listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def answers_http(url: str, *, below_status: int = 500) -> bool:

@@ -24,7 +24,7 @@ from tools.parts.catalog.ec2 import PART as EC2
 from tools.parts.catalog.ec2 import Ec2
 from tools.parts.cluster import NODE_GRACE_S, Cluster, start_cluster
 from tools.parts.ec2.behaviour import Behaviour
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 from tools.parts.stopping import Stopping
 
 SOURCE = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 HOOKS = ROOT / "examples" / "failover" / "hooks"

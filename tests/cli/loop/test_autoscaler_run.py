@@ -31,6 +31,7 @@ from holdfast.kernel import Busy, Invalid
 from tests.adapters.kubernetes.watch.watched_server import WatchedServer, serving
 from tests.cli.small_world import SmallWorld
 from tests.workloads import ZONES
+from tools.parts.ports import free_port
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_run_serves_metrics_and_ends_after_its_turns(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(wiring, "assemble", lambda settings, *_, **__: replace(make(), settings=settings))
     seen: list[str] = []
-    port = _free_port()
+    port = free_port()
 
     def fetch(result: TickResult) -> None:
         for path in ("metrics", "health", "ready"):
@@ -286,8 +287,3 @@ def test_a_last_turn_that_could_not_work_is_exit_code_1(
 
     assert done.exit_code == 1
     assert "no permission" in done.stderr
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.stream.supervise.running import status, supervised, until
+from tools.parts.ports import free_port
 
 SAYS_AND_SLEEPS = 'echo "$1 $HOLDFAST_MAX_LEASES $$" >> "$FOLDER/said"; sleep 600 & wait'
 
@@ -191,7 +192,7 @@ def test_a_command_that_cannot_be_started_is_named_with_the_fix(
 
 
 def test_told_to_end_before_the_cap_is_known_it_starts_nothing(tmp_path: Path) -> None:
-    port = _free_port()
+    port = free_port()
     with supervised(tmp_path, "sleep", "600", first=None, port=port) as run:
         until(lambda: status(f"http://127.0.0.1:{port}/health") == 200, "it is up")
         run.send(signal.SIGTERM)
@@ -203,7 +204,7 @@ def test_health_from_the_start_ready_with_the_command_and_neither_after_the_end_
     tmp_path: Path,
 ) -> None:
     script = 'trap "" TERM; echo up > "$FOLDER/up"; while [ ! -f "$FOLDER/go" ]; do sleep 0.05; done'
-    port = _free_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     with supervised(tmp_path, *shell(script), port=port, first=None) as run:
         until(lambda: status(f"{url}/health") == 200, "it is healthy from the start")
@@ -228,10 +229,3 @@ def test_a_port_that_is_taken_is_named_with_the_fix(tmp_path: Path) -> None:
         with supervised(tmp_path, "true", port=port) as run:
             assert run.ends() == 1
             assert f"health_port {port}" in run.process.communicate()[1]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

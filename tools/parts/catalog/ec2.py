@@ -16,7 +16,8 @@ from tools.parts.ec2.behaviour import Behaviour
 from tools.parts.ec2.client import REGION, Ec2Control
 from tools.parts.packages.venv import make_venv
 from tools.parts.part import Part, Say
-from tools.parts.running import Running, answers_http, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running, answers_http
 
 SOURCE = Path(__file__).parents[3]
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tools.parts.packages.npm import unpack
 from tools.parts.part import CannotInstall, Part, Say
-from tools.parts.running import Running, answers_http, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running, answers_http
 
 PACKAGE = "@extenddb/linux-x64"
 SHA512 = "VH9yqcA8morx94IGvqKhiQPOvakUGXzZ7c/bjyo42e4F+T/0VsxOFfSjYVj0/w65BBj1lExuU5ifpcYIqLSX6g=="

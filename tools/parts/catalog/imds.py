@@ -9,7 +9,8 @@ from typing import Any
 
 from tools.parts.imds.client import ask
 from tools.parts.part import Part, Say
-from tools.parts.running import Running, answers_http, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running, answers_http
 
 SOURCE = Path(__file__).parents[3]
 

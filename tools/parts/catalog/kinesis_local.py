@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tools.parts.packages.npm import unpack
 from tools.parts.part import CannotInstall, Part, Say
-from tools.parts.running import Running, answers_http, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running, answers_http
 
 PACKAGE = "kinesis-local"
 SHA512 = "mFlmksPMQP/A3nT22N2E8WzUbJcbEdxkCnhNCx2lHj20CW4vzuVH8zn5ByRg5LS5es8tvnx2mY1DpbZ5kw9PPQ=="

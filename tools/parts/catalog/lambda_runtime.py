@@ -19,7 +19,8 @@ from typing import Any
 
 from tools.parts.packages.venv import make_venv, unpack_wheels
 from tools.parts.part import CannotInstall, Part, Say
-from tools.parts.running import Running, answers_http, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running, answers_http
 
 INVOCATIONS = "/2015-03-31/functions/function/invocations"
 PROGRAMS = {"x86_64": "aws-lambda-rie-x86_64", "aarch64": "aws-lambda-rie-arm64"}

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from tools.parts.packages.debian import unpack
 from tools.parts.part import CannotInstall, Part, Say
-from tools.parts.running import Running, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running
 from tools.parts.stopping import Stopping
 
 NAME = "mariadb"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from tools.parts.packages.venv import make_venv
 from tools.parts.part import Part, Say
-from tools.parts.running import Running, answers_http, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running, answers_http
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from tools.parts.packages.venv import unpack_wheels
 from tools.parts.part import CannotInstall, Part, Say
-from tools.parts.running import DidNotStart, Running, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import DidNotStart, Running
 from tools.parts.stopping import Stopping
 from tools.parts.unprivileged import hand_over, prefix
 

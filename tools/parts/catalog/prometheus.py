@@ -14,7 +14,8 @@ from typing import Any
 
 from tools.parts.packages.debian import unpack
 from tools.parts.part import CannotInstall, Part, Say
-from tools.parts.running import Running, answers_http, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running, answers_http
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.parts.running import Running, answers_http, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running, answers_http
 
 ROOT = Path(__file__).parents[3]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 
 
 @dataclass(frozen=True)

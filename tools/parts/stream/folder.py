@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tools.parts.catalog.kcl import PART as KCL
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 STREAM, APP = "orders", "shop"

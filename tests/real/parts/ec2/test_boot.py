@@ -13,7 +13,7 @@ from tests.real.traces import wait_until
 from tests.real.userdata import SERVER, TOKEN, agent, joining
 from tools.parts.boot.cluster import Join
 from tools.parts.catalog.ec2 import PART
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 
 
 @pytest.fixture(scope="module")

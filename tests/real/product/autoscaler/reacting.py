@@ -18,7 +18,8 @@ from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.settings.load import load
 from tools.endure.load import wait
 from tools.parts.ec2.behaviour import Behaviour
-from tools.parts.running import Running, free_port
+from tools.parts.ports import free_port
+from tools.parts.running import Running
 from tools.parts.site import PROFILE, TOKEN_PARAMETER, Site, start_site
 
 CLUSTER, NAMESPACE = "reacting", "waiting"

@@ -7,7 +7,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 
 
 class Supervisor:

@@ -10,7 +10,7 @@ from holdfast.app.autoscaler.cloud import Ec2Cloud
 from holdfast.cloud import Instance, Market, State
 from holdfast.kernel import Busy
 from tests.real.product.autoscaler_ec2.world import World
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 
 
 def tagged(**tags: str) -> list[dict[str, Any]]:

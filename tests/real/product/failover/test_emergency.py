@@ -25,7 +25,7 @@ from tests.server.running import SETTINGS, Running, running
 from tests.server.tenancy import Tenant, tenant
 from tools.parts.boot.cluster import Join
 from tools.parts.catalog.ec2 import PART
-from tools.parts.running import free_port
+from tools.parts.ports import free_port
 
 HOOKS = {
     "on-promote": "setsid sh -c 'sleep 1000; :' what-is-served >/dev/null 2>&1 &",

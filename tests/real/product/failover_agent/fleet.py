@@ -6,10 +6,8 @@
 import http.client
 import json
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -25,33 +23,10 @@ from typing import Any
 from holdfast.agent import watchdog
 from tests.agent.machine import PATIENCE_S, alive, environment, eventually
 from tests.tidy.repository import ROOT
+from tools.parts.ports import free_port
 
 HOOKS = ROOT / "examples" / "failover" / "hooks"
 LEASE_S, HEARTBEAT_S, TIMEOUT_S = 5.0, 1.0, 1.5
-FIRST_PORT, PORTS_EACH, WORKERS_MAX = 10_000, 5_000, 4
-_GIVEN: set[int] = set()
-
-
-def free_port() -> int:
-    """One that was not given before: its machine may not listen yet, and a probe would ask another's.
-
-    Each test process has a range of its own, below the ports that the system gives to connections.
-    """
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    first = FIRST_PORT + PORTS_EACH * (worker % WORKERS_MAX)
-    while True:
-        port = random.randrange(first, first + PORTS_EACH)
-        if port not in _GIVEN and _is_free(port):
-            _GIVEN.add(port)
-            return port
-
-
-def _is_free(port: int) -> bool:
-    try:
-        socket.create_server(("127.0.0.1", port)).close()
-    except OSError:
-        return False
-    return True
 
 
 def end(process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.agent.machine import environment
-from tests.real.product.failover_agent.fleet import HEARTBEAT_S, HOOKS, LEASE_S, TIMEOUT_S, Machine, free_port
+from tests.real.product.failover_agent.fleet import HEARTBEAT_S, HOOKS, LEASE_S, TIMEOUT_S, Machine
 from tests.real.product.failover_fleet.ledger import Probe
 from tests.real.product.failover_fleet.network import Line, Network
 from tools.parts.imds.book import Book
 from tools.parts.imds.metadata import Metadata
 from tools.parts.imds.server import ImdsServer
+from tools.parts.ports import free_port
 
 PATIENCE_S = 300.0
 """A machine with other work beside forty processes of ours is slow, not broken."""

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import urllib.request
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ import pytest
 from tests.real.kcl_worker import prepare_leases
 from tests.real.product.leases.site import HOLDFAST, Site, executing
 from tests.real.traces import wait_until
+from tools.parts.ports import free_port
 
 # Each start and each end is a line in a file; to end takes half a second, so that two at once would be seen.
 WORKER = """
@@ -158,9 +158,7 @@ def test_it_may_be_process_1_of_a_container(site: Site, tmp_path: Path) -> None:
 
 def test_health_ready_and_metrics_are_served(site: Site) -> None:
     site.streams.make(site.stream, 3)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with executing(site, "worker-1", "sleep", "600", KDS_WORKER_COUNT="1", HEALTH_PORT=str(port)) as worker:
         wait_until(lambda: worker.says("started sleep"), "it has begun")
         wait_until(lambda: "holdfast_leases_unread" in _get(port, "metrics"), "its numbers are there")
