@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from xdist.scheduler import WorkStealingScheduling
+from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
 
 WAITING = (
     "tests/accept/",
@@ -36,7 +36,7 @@ def parted(tests: Iterable[str]) -> tuple[list[int], list[int]]:
     return places
 
 
-class LaneScheduling(WorkStealingScheduling):
+class LaneScheduling(WorkStealingScheduling):  # type: ignore[misc]
     """As its base does, but for the first deal: who is done with its own takes from the others."""
 
     _is_dealt = False
