@@ -15,7 +15,7 @@ from tests.seeds import of_this_commit
 
 YEAR, QUICK, OF_COMMIT = range(92), range(6), 6
 """A year is these seeds one after the other; before each commit some of them are lived, and some others."""
-HOURS, QUICK_HOURS = 96, 48
+HOURS, QUICK_HOURS = 96, 24
 
 
 @pytest.mark.parametrize("seed", cases(YEAR, deep=YEAR[len(QUICK) :]))
@@ -50,13 +50,13 @@ def days(seed: int, hours: int, actions_min: int) -> dict[str, dict[str, int]]:
 
 
 def test_every_kind_of_fault_strikes_in_some_seed() -> None:
-    struck = {fate for seed in range(4) for _, fate in live(seed, 24).suffered}
+    struck = {fate for seed in (2, 4) for _, fate in live(seed, 24).suffered}
 
     assert struck == {fate.value for fate in Fate} - {"works"}
 
 
 def test_one_seed_gives_one_history_whatever_the_hash_seed() -> None:
-    script = "from holdfast.sim.living import live; lived = live(7, 12); print(lived.digest, lived.actions)"
+    script = "from holdfast.sim.living import live; lived = live(7, 6); print(lived.digest, lived.actions)"
 
     def history(hash_seed: str) -> str:
         env = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -65,4 +65,4 @@ def test_one_seed_gives_one_history_whatever_the_hash_seed() -> None:
         ).stdout
 
     assert history("1") == history("2")
-    assert live(7, 12).digest != live(8, 12).digest
+    assert live(7, 6).digest != live(8, 6).digest

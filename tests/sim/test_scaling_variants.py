@@ -43,7 +43,7 @@ VARIANTS = {
         "still = node.spec.unschedulable if found else False",
         "still = False",
         "L-A2",
-        2,
+        6,
     ),
     "A4: what never joins is waited for": Variant(
         "scale_up",

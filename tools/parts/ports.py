@@ -10,19 +10,21 @@ import socket
 
 RANGE = range(10_000, 32_768)
 """Below the ports that the system gives to connections."""
+TRIES = 2_000
 _MINE: set[int] = set()
 
 
 def free_port() -> int:
     """A loopback port that no process listens on, this process's own for as long as it lives."""
-    for port in random.sample(RANGE, len(RANGE)):
+    for _ in range(TRIES):
+        port = random.choice(RANGE)
         if port not in _MINE and (claim := _claim(port)):
             if _is_free(port):
                 _MINE.add(port)
                 claim.detach()  # open for as long as this process lives
                 return port
             claim.close()
-    raise OSError(f"no port of {RANGE.start} to {RANGE.stop - 1} is free")
+    raise OSError(f"{TRIES} ports of {RANGE.start} to {RANGE.stop - 1} were tried, and none is free")
 
 
 def _claim(port: int) -> socket.socket | None:

@@ -46,6 +46,8 @@ LONG = {
     "an interruption, three hands",
     "both at once",
     "a hint, and no capacity",
+    "a hint that becomes certain",
+    "it is gone already",
 }
 
 

@@ -50,6 +50,7 @@ LONG = {
     "a long sleep, and a pod that stays",
     "a reclaim, and the load comes back",
     "three hands, and a pod that stays",
+    "an untold reclaim",
 }
 
 

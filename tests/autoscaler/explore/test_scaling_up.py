@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Here, Settings]] = {
 
 
 @pytest.mark.parametrize(
-    "case", cases(CASES, deep={"a machine that dies", "a late first try", "two requests"})
+    "case", cases(CASES, deep={"three hands", "a machine that dies", "a late first try", "two requests"})
 )
 def test_hands_scale_up_the_fleet_once_and_leave_no_surplus(case: str) -> None:
     first, settings = CASES[case]

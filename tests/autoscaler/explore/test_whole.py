@@ -48,6 +48,7 @@ LONG = {
     "a scale-down, a reclaim without a notice, a pod that stays",
     "a scale-down, and another worker is taken",
     "a scale-down, and the load comes back, three hands",
+    "scaling up, and the new worker is taken",
 }
 
 

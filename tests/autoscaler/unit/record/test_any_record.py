@@ -15,7 +15,7 @@ from tests.autoscaler.model import anything
 WRITES_MAX = 40
 """More than six machines can need, whatever has befallen each of them."""
 
-many = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @many
