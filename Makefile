@@ -53,8 +53,10 @@ real: $(READY) ## the product against the real systems; an absent one is a failu
 	@$(BIN)/python -m tools.check_parts
 	@HOLDFAST_REAL=1 $(BIN)/python -m pytest tests/real/product -m alone --junitxml=build/alone.xml $(ARGS) \
 		|| [ $$? -eq 5 ]
+	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/real/product -m waiting \
+		--junitxml=build/waiting.xml $(ARGS) || [ $$? -eq 5 ]
 	@HOLDFAST_REAL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/real/product \
-		-m "not alone" --junitxml=build/real.xml $(ARGS)
+		-m "not alone and not waiting" --junitxml=build/real.xml $(ARGS)
 
 kills: $(READY) ## the autoscaler on the real systems, killed fifty times in each of its shells (minutes)
 	@HOLDFAST_REAL=1 HOLDFAST_KILLS=50 $(BIN)/python -m pytest tests/real/product/autoscaler $(ARGS)

@@ -12,7 +12,7 @@ from tests.agent.metadata import Script
 from tests.real.product.failover_agent.fleet import LEASE_S, Fleet, Machine, Prober
 from tools.parts.imds.control import stamp
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.waiting
 
 Fault = Callable[[Machine], Callable[[], None]]
 """Harms the primary; what it answers undoes it, as far as it can be undone."""

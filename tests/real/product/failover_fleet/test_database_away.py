@@ -73,7 +73,7 @@ def _serving(crowd: Crowd, name: str) -> FakeAgent:
     return found
 
 
-@pytest.mark.alone
+@pytest.mark.waiting
 @pytest.mark.parametrize("database", NAMES if LONG else ["mariadb"], indirect=True)
 def test_a_restored_database_grants_nothing_and_names_what_it_has_lost(
     database: Server, network: Network, tmp_path: Path

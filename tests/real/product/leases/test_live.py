@@ -98,7 +98,7 @@ def fleet(site: Site) -> Iterator[Fleet]:
     assert site.left_behind() == []
 
 
-@pytest.mark.alone
+@pytest.mark.waiting
 def test_the_cap_follows_whatever_comes_and_goes(fleet: Fleet) -> None:
     for n in (1, 2, 3):
         fleet.join(f"worker-{n}")
