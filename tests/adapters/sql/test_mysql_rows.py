@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.adapters.sql.mysql.rows import literal, rows_of, written
+from holdfast.adapters.sql.mysql.rows import literal, literals, rows_of, written
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,8 @@ def test_a_value_stays_within_its_quotes(value: str | int, text: str) -> None:
 
 
 def test_rows_are_named_by_one_that_equals_nothing_and_keep_their_order() -> None:
-    rows = rows_of(("id", "epoch"), [{"id": "b", "epoch": 1, "more": ""}, {"id": "a", "epoch": 2}])
+    columns = literals([{"id": "b", "more": "", "epoch": 1}, {"id": "a", "more": "x", "epoch": 2}])
+    rows = rows_of(("id", "epoch"), columns)
     assert written(rows) == (
         "(SELECT NULL AS id, NULL AS epoch UNION ALL VALUES /*!80019 ROW*/ ('b', 1), /*!80019 ROW*/ ('a', 2))"
     )

@@ -19,7 +19,7 @@ from holdfast.adapters.sql.connection import (
     Trouble,
 )
 from holdfast.adapters.sql.mysql.migrate import migrate
-from holdfast.adapters.sql.mysql.rows import Rows, rows_of, written
+from holdfast.adapters.sql.mysql.rows import Rows, literals, rows_of, written
 from holdfast.adapters.sql.statements import percent_style
 from holdfast.adapters.sql.url import DatabaseUrl
 
@@ -99,7 +99,8 @@ class MysqlDialect:
         return percent_style(sql)
 
     def beats(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        return {"keys": rows_of(KEYS, rows), "beats": rows_of(BEATS, rows)}
+        columns = literals(rows)
+        return {"keys": rows_of(KEYS, columns), "beats": rows_of(BEATS, columns)}
 
     def weaknesses(self, session: Connection) -> Sequence[str]:
         ((flush, binlog, sync),) = session.run(

@@ -18,13 +18,19 @@ class Rows:
     sql: str
 
 
-def rows_of(names: Sequence[str], rows: Sequence[Mapping[str, Value]]) -> Rows:
-    """In the order of `rows`.  The first row names the columns; it is all NULL, which equals nothing.
+def literals(rows: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
+    """Each column as it stands in a statement: written once, however many tables are made of it."""
+    return {name: [literal(row[name]) for row in rows] for name in rows[0]}
+
+
+def rows_of(names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Rows:
+    """In the order of the columns' values.  The first row names them; it is all NULL, which equals nothing.
 
     MySQL wants the word ROW, which MariaDB does not know, and skips as a comment of MySQL's 8.0.19.
     """
     head = ", ".join(f"NULL AS {name}" for name in names)
-    body = ", ".join(f"/*!80019 ROW*/ ({', '.join([literal(row[name]) for name in names])})" for row in rows)
+    rows = map(", ".join, zip(*(columns[name] for name in names), strict=True))
+    body = ", ".join([f"/*!80019 ROW*/ ({row})" for row in rows])
     return Rows(f"(SELECT {head} UNION ALL VALUES {body})")
 
 

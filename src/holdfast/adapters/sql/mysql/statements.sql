@@ -36,9 +36,9 @@ FROM :keys AS b STRAIGHT_JOIN instances AS i FORCE INDEX (PRIMARY) ON i.client_i
 FOR UPDATE SKIP LOCKED;
 
 -- name: renew_rows
-UPDATE :beats AS b STRAIGHT_JOIN instances AS i FORCE INDEX (PRIMARY)
+UPDATE (SELECT {now} AS now_s) AS clock STRAIGHT_JOIN :beats AS b STRAIGHT_JOIN instances AS i FORCE INDEX (PRIMARY)
     ON i.client_id = b.client_id AND i.id = b.id AND i.agent_id = b.agent_id AND i.session = b.session
-SET i.heartbeat_s = {now}, i.report = b.report,
+SET i.heartbeat_s = clock.now_s, i.report = b.report,
     i.lease_until_s = IF(i.is_primary AND i.epoch = b.epoch AND b.watchdog,
-        greatest(i.lease_until_s, {now} + :ratio * greatest(:granted_s, i.paused_until_s - {now})),
+        greatest(i.lease_until_s, clock.now_s + :ratio * greatest(:granted_s, i.paused_until_s - clock.now_s)),
         i.lease_until_s);
