@@ -13,6 +13,7 @@ from holdfast.failover.ports import Grant, Report, StoredRequest
 from holdfast.failover.roles import Status
 from holdfast.kernel import Busy, Conflict, Event, HoldfastError, Invalid, Write
 from holdfast.testing.group_case import AT_S, Case, GroupTrial
+from holdfast.testing.group_reports import REPORT_PROMISES
 
 
 def a_lease_is_granted_to_the_holder_of_the_epoch_alone(trial: GroupTrial) -> None:
@@ -69,17 +70,6 @@ def no_lease_without_a_watchdog(trial: GroupTrial) -> None:
     assert (grant.session_ok, grant.primary, grant.lease_s) == (True, True, 0.0)
     assert case.left_s("i-1") <= 0
     assert case.row("i-1").heartbeat_s > 0
-
-
-def a_report_is_read_back_whole(trial: GroupTrial) -> None:
-    """Whatever an agent says of itself, any letter among it, is there at the next look."""
-    case = Case(trial)
-    said = Report(position="0/16B3740 «ü» \0 \\ ' %", lag_s=0.25, healthy=False, hook_output="x" * 4_000)
-    case.renew(case.beat(report=said))
-    row = case.row("i-1")
-    assert row.report == said
-    assert (row.epoch, row.is_primary, row.session, row.boot_id) == (1, True, "s-i-1", "boot-1")
-    assert abs(row.heartbeat_s - case.store.look(case.subject).now_s) < trial.term.granted_s
 
 
 def a_revoked_primary_gets_nothing_and_its_lease_is_still_seen(trial: GroupTrial) -> None:
@@ -365,7 +355,7 @@ GROUP_PROMISES: tuple[Callable[[GroupTrial], None], ...] = (
     a_stale_epoch_is_not_renewed,
     another_session_gets_nothing_and_stores_nothing,
     no_lease_without_a_watchdog,
-    a_report_is_read_back_whole,
+    *REPORT_PROMISES,
     a_revoked_primary_gets_nothing_and_its_lease_is_still_seen,
     no_promotion_while_the_lease_of_another_runs,
     a_fenced_primary_is_not_waited_for,

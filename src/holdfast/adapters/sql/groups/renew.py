@@ -12,16 +12,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from holdfast.adapters.sql.connection import SKIPPED_LIMIT_S, Failure
-from holdfast.adapters.sql.database import SqlDatabase, Transaction
+from holdfast.adapters.sql.database import SqlDatabase
+from holdfast.adapters.sql.groups.batch import Key, extend, key_of, lock, values_of
 from holdfast.failover.group import subject_of
 from holdfast.failover.ports import Beat, Grant, Term
 from holdfast.failover.roles import Status
 from holdfast.kernel import Busy, Corrupt, HoldfastError
 
-Key = tuple[str, str]
 TRY_AGAIN_S: Final = 0.02
 
 
@@ -65,38 +63,30 @@ def _batch(database: SqlDatabase, beats: Sequence[Beat], term: Term) -> dict[int
 
 def _free(database: SqlDatabase, beats: Mapping[int, Beat], term: Term) -> dict[int, Grant]:
     """One transaction over all rows that are free; the rest is missing from the answer."""
+    values = values_of(database, list(beats.values()), term)
     with database.transaction() as tx:
-        free = {tuple(row) for row in tx.rows("lock_beats", **_values(database, list(beats.values())))}
-        mine = [beat for beat in beats.values() if _key(beat) in free]
-        stored = _extend(database, tx, mine, term)
+        locked = lock(tx, list(beats.values()), values)
+        free = {(row[0], row[1]) for row in locked}
+        mine = [beat for beat in beats.values() if key_of(beat) in free]
+        if 0 < len(mine) < len(beats):
+            values = values_of(database, mine, term)
+        stored = extend(tx, locked, values) if mine else {}
         others = {
-            _key(beat): row
+            key_of(beat): row
             for beat in beats.values()
-            if _key(beat) not in stored
+            if key_of(beat) not in stored
             for row in tx.rows("seen_by", **_place(beat))
         }
     return {
         n: _grant(beat, stored, others)
         for n, beat in beats.items()
-        if _key(beat) in free or _key(beat) not in others
+        if key_of(beat) in free or key_of(beat) not in others
     }
-
-
-def _extend(
-    database: SqlDatabase, tx: Transaction, beats: Sequence[Beat], term: Term
-) -> Mapping[Key, Sequence[Any]]:
-    if not beats:
-        return {}
-    ratio = term.kept_s / term.granted_s
-    if tx.knows("renew_rows"):  # where an update answers no rows, they are read back while they are locked
-        tx.run("renew_rows", **_values(database, beats), granted_s=term.granted_s, ratio=ratio)
-    rows = tx.rows("renew", **_values(database, beats), granted_s=term.granted_s, ratio=ratio)
-    return {(row[0], row[1]): row[2:] for row in rows}
 
 
 def _grant(beat: Beat, stored: Mapping[Key, Sequence[Any]], others: Mapping[Key, Sequence[Any]]) -> Grant:
     """From the instance's own row, as it was stored."""
-    if (row := stored.get(_key(beat))) is not None:
+    if (row := stored.get(key_of(beat))) is not None:
         epoch, is_primary, status, goal_version, lease_s = row
         serves = bool(is_primary) and epoch == beat.epoch and beat.may_be_granted
         return Grant(
@@ -109,7 +99,7 @@ def _grant(beat: Beat, stored: Mapping[Key, Sequence[Any]], others: Mapping[Key,
             status=Status(status),
             goal_version=goal_version,
         )
-    if (other := others.get(_key(beat))) is not None:
+    if (other := others.get(key_of(beat))) is not None:
         _, _, _, epoch, is_primary, status, goal_version, _ = other
         return Grant(
             instance_id=beat.instance_id,
@@ -127,28 +117,6 @@ def _unanswered(beat: Beat) -> Grant:
     return Grant(instance_id=beat.instance_id, known=True, stored=False)
 
 
-def _key(beat: Beat) -> Key:
-    return beat.client_id, beat.instance_id
-
-
 def _place(beat: Beat) -> dict[str, str]:
     subject = subject_of(beat.client_id, beat.agent_id)
     return {"client_id": beat.client_id, "instance_id": beat.instance_id, "id": subject}
-
-
-def _values(database: SqlDatabase, beats: Sequence[Beat]) -> Mapping[str, Any]:
-    """In the order of the keys: the rows are locked in that order."""
-    return database.dialect.beats(
-        [
-            {
-                "client_id": beat.client_id,
-                "id": beat.instance_id,
-                "agent_id": subject_of(beat.client_id, beat.agent_id),
-                "session": beat.session,
-                "epoch": beat.epoch,
-                "watchdog": beat.may_be_granted,
-                "report": msgspec.json.encode(beat.report).decode(),
-            }
-            for beat in sorted(beats, key=_key)
-        ]
-    )

@@ -1,11 +1,11 @@
 """MariaDB and MySQL: sessions set up by us, whatever the server's defaults are."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pymysql
 from pymysql.constants import CLIENT
+from pymysql.converters import conversions
 
 from holdfast.adapters.sql.connection import (
     ANSWER_LIMIT_S,
@@ -19,6 +19,7 @@ from holdfast.adapters.sql.connection import (
     Trouble,
 )
 from holdfast.adapters.sql.mysql.migrate import migrate
+from holdfast.adapters.sql.mysql.rows import Rows, literals, rows_of, written
 from holdfast.adapters.sql.statements import percent_style
 from holdfast.adapters.sql.url import DatabaseUrl
 
@@ -37,21 +38,14 @@ inside a transaction: there its locks end with its connection."""
 COLLIDED: Final = frozenset({1205, 1213, 1040, 1203, 1317, 1969, 3024, 3572, 1226})
 DUPLICATE: Final = 1062
 LOST: Final = frozenset({2003, 2006, 2013, 2014, 2055, 1053, 1927, 0})
-BEATS: Final = """JSON_TABLE(:beats, '$[*]' COLUMNS (
-    client_id varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$.client_id',
-    id varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$.id',
-    agent_id varchar(129) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$.agent_id',
-    session varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$.session',
-    epoch bigint PATH '$.epoch',
-    watchdog integer PATH '$.watchdog',
-    report text CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PATH '$.report'
-)) AS b"""
+KEYS: Final = ("client_id", "id", "agent_id", "session")
+BEATS: Final = (*KEYS, "epoch", "watchdog", "report")
+ENCODERS: Final[dict[int | type[Any], Any]] = {**conversions, Rows: written}
 
 
 class MysqlDialect:
     name = "mysql"
     macros: Mapping[str, str] = {
-        "beats": BEATS,
         "now": "(UNIX_TIMESTAMP(NOW(6)) + 0E0)",
         "lock": "FOR UPDATE",
         "true": "true",
@@ -88,6 +82,7 @@ class MysqlDialect:
                 collation="utf8mb4_bin",
                 autocommit=True,
                 client_flag=CLIENT.FOUND_ROWS,
+                conv=ENCODERS,
                 connect_timeout=int(LIMIT_S),
                 read_timeout=ANSWER_LIMIT_S,
                 write_timeout=ANSWER_LIMIT_S,
@@ -104,7 +99,8 @@ class MysqlDialect:
         return percent_style(sql)
 
     def beats(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        return {"beats": json.dumps([{**row, "watchdog": int(row["watchdog"])} for row in rows])}
+        columns = literals(rows)
+        return {"keys": rows_of(KEYS, columns), "beats": rows_of(BEATS, columns)}
 
     def weaknesses(self, session: Connection) -> Sequence[str]:
         ((flush, binlog, sync),) = session.run(

@@ -1,5 +1,5 @@
 -- What MariaDB and MySQL say in their own way.  Where rows are locked the index is named: a scan of a small table
--- would wait for the rows of others.
+-- would wait for the rows of others.  An update answers no rows, so what is told of each is read as it is locked.
 
 -- name: lock_instances
 SELECT id, instance_status, is_primary, body FROM instances FORCE INDEX (idx_instances_agent_primary)
@@ -30,19 +30,15 @@ INSERT INTO spot_pools VALUES (:client_id, :pool, :seconds, 1) ON DUPLICATE KEY 
 CALL promote_instance_to_primary_body(:instance_id, :id, :expected, :fenced);
 
 -- name: lock_beats
-SELECT i.client_id, i.id FROM {beats} STRAIGHT_JOIN instances AS i FORCE INDEX (PRIMARY) ON i.client_id = b.client_id AND i.id = b.id
+SELECT i.client_id, i.id, i.agent_id = b.agent_id AND i.session = b.session,
+    i.epoch, i.is_primary, i.instance_status, i.goal_version, i.paused_until_s
+FROM :keys AS b STRAIGHT_JOIN instances AS i FORCE INDEX (PRIMARY) ON i.client_id = b.client_id AND i.id = b.id
 FOR UPDATE SKIP LOCKED;
 
 -- name: renew_rows
-UPDATE {beats} STRAIGHT_JOIN instances AS i FORCE INDEX (PRIMARY)
+UPDATE (SELECT {now} AS now_s) AS clock STRAIGHT_JOIN :beats AS b STRAIGHT_JOIN instances AS i FORCE INDEX (PRIMARY)
     ON i.client_id = b.client_id AND i.id = b.id AND i.agent_id = b.agent_id AND i.session = b.session
-SET i.heartbeat_s = {now}, i.report = b.report,
+SET i.heartbeat_s = clock.now_s, i.report = b.report,
     i.lease_until_s = IF(i.is_primary AND i.epoch = b.epoch AND b.watchdog,
-        greatest(i.lease_until_s, {now} + :ratio * greatest(:granted_s, i.paused_until_s - {now})),
+        greatest(i.lease_until_s, clock.now_s + :ratio * greatest(:granted_s, i.paused_until_s - clock.now_s)),
         i.lease_until_s);
-
--- name: renew
-SELECT i.client_id, i.id, i.epoch, i.is_primary, i.instance_status, i.goal_version,
-    greatest(:granted_s, i.paused_until_s - {now})
-FROM {beats} STRAIGHT_JOIN instances AS i FORCE INDEX (PRIMARY)
-    ON i.client_id = b.client_id AND i.id = b.id AND i.agent_id = b.agent_id AND i.session = b.session;

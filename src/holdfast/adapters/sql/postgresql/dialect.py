@@ -1,5 +1,6 @@
 """PostgreSQL: sessions set up by us, whatever the server's defaults are."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ BEGIN: Final = {
     Begin.WRITE: "BEGIN ISOLATION LEVEL READ COMMITTED",
     Begin.READ: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 }
+ARRAY: Final = re.compile(r"%\((\w+)\)s::(?=\w+\[\])")
 COLLIDED: Final = frozenset({"40001", "40P01", "55P03", "57014", "53300", "57P03", "25P03", "25P02"})
 WEAK: Final = {
     "fsync": ("on",),
@@ -90,7 +92,8 @@ class PostgresqlDialect:
         return PostgresqlConnection(db)
 
     def placeholders(self, sql: str) -> str:
-        return percent_style(sql)
+        """Arrays are sent as they are: as text, the driver would look for each character to escape."""
+        return ARRAY.sub(r"%(\1)b::", percent_style(sql))
 
     def beats(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         columns = {name: [row[name] for row in rows] for name in rows[0]}

@@ -1,10 +1,11 @@
 """SQLite as one of the databases of failover: sessions on one file, which its migrations have prepared."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Final
+
+import msgspec
 
 from holdfast.adapters.sql.connection import LIMIT_S, NO_VALUES, Begin, Connection, Failure, Result, Trouble
 from holdfast.adapters.sql.sqlite.clock import boot_id, set_clock, since_boot_s
@@ -56,7 +57,7 @@ class SqliteDialect:
         return sql
 
     def beats(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        return {"beats": json.dumps(rows)}
+        return {"beats": msgspec.json.encode(rows).decode()}
 
     def weaknesses(self, session: Connection) -> Sequence[str]:
         ((synchronous,),) = session.run("PRAGMA synchronous").rows

@@ -21,9 +21,6 @@ INSERT INTO spot_pools VALUES (:client_id, :pool, :seconds, 1) ON CONFLICT DO UP
         / (boot_sample_count + 1),
     boot_sample_count = boot_sample_count + 1;
 
--- name: lock_beats
-SELECT value ->> 'client_id', value ->> 'id' FROM json_each(:beats);
-
 -- name: renew
 UPDATE instances SET heartbeat_s = {now}, report = b.report,
     lease_until_s = CASE WHEN is_primary AND instances.epoch = b.epoch AND b.watchdog
