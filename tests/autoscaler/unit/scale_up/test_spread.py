@@ -118,6 +118,14 @@ def test_the_floor_is_of_launches_that_repair_and_busy_workers_get_one_of_any_po
     assert [(need.pool, need.count, need.purpose) for need in busy.needs] == [("second", 1, Purpose.DEMAND)]
 
 
+def test_busy_workers_get_none_of_a_pool_that_would_take_no_pod_of_theirs() -> None:
+    full = look(worker("i-0", pool="first"), worker("i-1", pool="first"), load=Load(0.95))
+
+    held = decide(Cluster(), full, replace(SETTINGS, min_workers=2, pools=(TAINTED, FIRST)), NOW_S)
+
+    assert isinstance(held, Hold)
+
+
 def test_the_floor_of_a_pool_is_repaired_out_of_the_same_launches() -> None:
     pools = (FIRST, replace(SECOND, min_workers=2))
 
