@@ -30,7 +30,7 @@ from holdfast.autoscaler.settings import DrainRules
 from holdfast.autoscaler.snapshot.build import build
 from holdfast.cli.autoscaler.views.status import screen
 from holdfast.cli.doctor_view import screen as doctor_screen
-from holdfast.cli.render import Harmless
+from holdfast.cli.render import Harmless, show
 from holdfast.cli.times import clock
 from holdfast.cloud import Market, NoticeKind
 from holdfast.cloud.kubernetes import BudgetSpec
@@ -166,6 +166,16 @@ def test_a_hostile_message_is_shown_harmless_wherever_a_command_says_it(
         assert "\x1b" not in done.output, words
         assert "\x9b" not in done.output, words
     assert "\x1b" not in Shell(tmp_path)("pause", "--until", "2h", "--why", HOSTILE).output
+
+
+def test_nor_a_real_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+    show(Text(HOSTILE))
+
+    drawn_there = capsys.readouterr().out
+    assert "web" in drawn_there
+    assert not [trick for trick in ("\x1b[2J", "\x1b]0;", "\x07", "\x9b", "\u202e") if trick in drawn_there]
 
 
 def test_plain_texts_stay_as_they_are() -> None:

@@ -248,6 +248,8 @@ def test_the_end_of_a_console_is_kept_and_a_secret_across_the_cut_is_not(nitro: 
     assert end_of_console(client, "i-1") == "first\nK3S_TOKEN=********\nlast"
     client.output = "x" * 9_000 + "end"
     assert end_of_console(client, "i-1") == "x" * (KEPT - 3) + "end"
+    client.output = "\x1b[2Jboot\x07"
+    assert end_of_console(client, "i-1").isprintable()
     client.output = ""
     assert end_of_console(client, "i-1") == ""
 

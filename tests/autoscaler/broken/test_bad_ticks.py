@@ -52,6 +52,15 @@ def test_a_machine_that_the_record_names_needs_no_listing() -> None:
     assert set(bench.inbox.notices) == {NOTICE.key, STRANGE.key}
 
 
+def test_a_machine_that_the_record_names_is_ours_though_no_listing_shows_it() -> None:
+    bench = Bench(SmallWorld.of(3), Cluster(joined=("i-9",)))
+    late = Notice("i-9", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)
+
+    bench.tick(60, late, STRANGE)
+
+    assert list(bench.inbox.notices) == [late.key]
+
+
 def test_a_record_that_was_restored_goes_on_behind_its_log_and_says_so() -> None:
     bench = Bench(SmallWorld.of(3))
     bench.tick(60)

@@ -1,7 +1,6 @@
 """Over which pools workers are spread that no pod asks for: those of the floor, and for busy workers."""
 
 from collections import Counter
-from dataclasses import replace
 
 from holdfast.autoscaler.fleet import size_of_pool
 from holdfast.autoscaler.record import Cluster
@@ -55,6 +54,5 @@ def _can_launch(pool: Pool, cluster: Cluster, snapshot: Snapshot, settings: Sett
         return False
     if pool.name not in snapshot.templates:
         return any(place.pool == pool.name for place in snapshot.places)
-    # Money and shares may allow one fewer tomorrow than today: only whether there is a place at all counts.
-    rich = replace(settings, usd_per_hour_max=0.0)
-    return bool(intents(cluster, snapshot, Need(pool.name, 1), 1, (), rich, now_s))
+    # Within money and shares as well: what is too dear in one pool may be had in the next.
+    return bool(intents(cluster, snapshot, Need(pool.name, 1), 1, (), settings, now_s))

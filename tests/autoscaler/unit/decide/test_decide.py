@@ -128,8 +128,9 @@ def test_it_never_scales_up_beyond_its_greatest_size() -> None:
     assert "maximum size" in hold(snapshot(*TWO, pending=9), max_workers=2)
     lagging = replace(CALM, recent=(Recent("i-9", "default", "a", int(NOW_S)),))
     assert "maximum size" in hold(snapshot(*TWO, pending=9), lagging, max_workers=3)
+    assert "the fleet has its maximum size" in hold(snapshot(*TWO, pending=9), max_workers=2)
     pools = (Pool(max_workers=2),)
-    assert "maximum size" in hold(snapshot(*TWO, pending=9), pools=pools)
+    assert "pool default has its maximum size" in hold(snapshot(*TWO, pending=9), pools=pools)
 
 
 def test_the_interrupted_do_not_count_toward_the_greatest_size() -> None:

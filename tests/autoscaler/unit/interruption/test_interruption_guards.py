@@ -336,6 +336,9 @@ def test_a_replaced_machine_is_ended_only_if_it_is_ours_and_drained() -> None:
     assert fate(drained, worker("i-1", action_id=""), *others)[0] == ""
     assert fate(replace(drained, drained=False), worker("i-1"), *others)[0] == ""
     assert fate(noticed("i-1", INTERRUPTION, READY, drained=True), worker("i-1"), *others)[0] == ""
+    chosen = replace(drained, kind=NoticeKind.REPLACE)
+    assert fate(chosen, worker("i-1"), *others)[0] == "terminating"
+    assert fate(chosen, worker("i-1", action_id=""), *others)[0] == ""
 
 
 def test_a_pool_at_its_floor_without_it_and_a_fleet_that_may_be_empty_can_do_without_it() -> None:

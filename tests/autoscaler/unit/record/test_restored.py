@@ -7,7 +7,7 @@ from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.autoscaler.record import Cluster, Interrupted, PoolIdle, ScaleUp, Underused
 from holdfast.autoscaler.sweep.joined import recalled
 from holdfast.cloud import NoticeKind
-from holdfast.kernel import Event, Logged
+from holdfast.kernel import FREE, Event, Lock, Logged
 
 NOW_S = 100_000.0
 SINCE_S = 1_000
@@ -75,6 +75,7 @@ def test_only_what_the_cloud_has_announced_for_certain_stays_and_is_drained_anew
         idle_since_s=SINCE_S,
         pools_idle=(PoolIdle("default", SINCE_S),),
         underused=(Underused("i-1", SINCE_S),),
+        lock=Lock("who-ended-long-ago", NOW_S + 60),
     )
 
     today = identity.restored(yesterday, 7, 13, NOW_S).value
@@ -87,3 +88,4 @@ def test_only_what_the_cloud_has_announced_for_certain_stays_and_is_drained_anew
     assert (today.scale_up, today.last_action_id) == (None, "1-gone")
     assert (today.pending_since_s, today.idle_since_s) == (0, 0), "these count from now"
     assert (today.pools_idle, today.underused) == ((), ())
+    assert today.lock == FREE, "who held it then is not known to hold it now"

@@ -36,6 +36,9 @@ def test_nodes_are_told_what_is_done_to_them_and_why() -> None:
     assert [reason for _, reason, _ in told(AutoscalerEvent.INTERRUPTED, "i-2", "rebalance")] == [
         "RebalanceRecommendation"
     ]
+    assert told(AutoscalerEvent.TERMINATING, "i-1", "its node is gone") == [
+        ("n-i-1", "ScaleDown", "its machine is being terminated: its node is gone")
+    ]
     assert told(AutoscalerEvent.TERMINATING, "i-9") == [], "no node, no reader"
     assert told(AutoscalerEvent.LOCK_TAKEN, "i-1") == []
 

@@ -134,3 +134,13 @@ def test_events_are_counted_by_kind() -> None:
     ]
 
     assert counted(events) == {"drainSkipped": 2, "drained": 1}
+
+
+def test_what_an_operator_must_mend_is_counted() -> None:
+    protected = Condemned("i-1", "1-a", "scale-down", 1, refused=1, retry_s=2)
+    asked_once = Condemned("i-2", "1-a", "scale-down", 1)
+    cluster = Cluster(condemned=(protected, asked_once), refused_uid="another")
+    seen = Snapshot(owner="me", pool_problems={"gpu": "no image"}, troubles=("the budgets cannot be listed",))
+
+    assert one("holdfast_problems", cluster, seen) == 2
+    assert one("holdfast_troubles", cluster, seen) == 2

@@ -268,3 +268,17 @@ def test_a_cordon_that_was_lifted_twice_is_noted_once() -> None:
     assert lifted is not None
     assert lifted.value.strays == (other,)
     assert settle(lifted.value, Uncordon("i-1", "1-old"), Happened(None), SETTINGS, NOW) is None
+
+
+def test_a_target_that_the_cloud_refuses_to_end_is_asked_for_again_when_its_pause_is_over() -> None:
+    down = ScaleDown(ACTION, int(NOW), (Target("i-1", CONDEMNED), Target("i-2")))
+    refused = Condemned("i-1", ACTION, "scale-down", int(NOW), refused=2, retry_s=int(NOW) + 60)
+    cluster = Cluster(scale_down=down, condemned=(refused,))
+
+    def kills(now_s: float) -> list[str]:
+        ahead = proceed(cluster, down, seen(), SETTINGS, now_s)
+        assert isinstance(ahead, Do)
+        return [each.instance_id for each in ahead.effects if isinstance(each, Terminate)]
+
+    assert kills(NOW + 59) == []
+    assert kills(NOW + 60) == ["i-1"]

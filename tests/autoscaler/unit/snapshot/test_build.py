@@ -9,7 +9,7 @@ from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.snapshot import Ghost, Place, Worker
 from holdfast.autoscaler.snapshot.build import Listings, build, join, simulate
 from holdfast.cloud import Notice, NoticeKind, State
-from holdfast.cloud.kubernetes import INSTANCE_LABEL, POOL_LABEL, Pod
+from holdfast.cloud.kubernetes import INSTANCE_LABEL, POOL_LABEL, Address, Pod
 from tests.workloads import budget, daemon, instance, listings, node, pending, pod, settings
 
 ZONE = "topology.kubernetes.io/zone"
@@ -276,3 +276,23 @@ def test_just_as_many_as_the_fraction_allows_are_no_trouble() -> None:
 
     assert build(listings(*nodes, settings=settings(brake_not_ready_fraction=0.5))).troubles == ()
     assert build(listings(*nodes, settings=settings(brake_not_ready_fraction=0.49))).troubles != ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"private_ip": "10.0.1.5"},
+        {"private_dns": "box.internal"},
+        {"private_dns": "box-2.internal"},
+    ],
+)
+def test_a_node_that_names_no_machine_may_be_that_of_one_with_its_address(said: dict[str, Any]) -> None:
+    address = Address(type="InternalIP", address="10.0.1.5")
+    boxes = [node("box.internal", instance_id="-"), node("box-2", instance_id="-")]
+    status = msgspec.structs.replace(boxes[0].status, addresses=(address,))
+    boxes[0] = msgspec.structs.replace(boxes[0], status=status)
+
+    found = build(listings(*boxes, instances=[instance("i-1", **said)]))
+
+    assert [each.namesake for each in found.workers] == ["box-2" if "box-2" in str(said) else "box.internal"]
+    assert "must set the provider id" in found.problems[0]
