@@ -11,7 +11,7 @@ Rule 4: an operator who pauses stops what would begin, never what repairs.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from holdfast.autoscaler.disruption.consolidation import disruption_allowed, removable
 from holdfast.autoscaler.events import AutoscalerEvent
@@ -28,12 +28,17 @@ from holdfast.autoscaler.snapshot import Need, Snapshot, Worker
 from holdfast.cloud.text import lasting
 from holdfast.kernel import Event, Write
 
+UNSEEN_MAX_S: Final = 60.0
+"""So long may pods have waited before a tick first saw one of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hold:
     word: ClassVar = "hold"
     code: Reason
     why: str
+    until_s: float = 0.0
+    """When another decision is due though nothing has changed; 0: at no known time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +142,31 @@ def _for_pods(
 ) -> AddWorkers | Hold | None:
     if not snapshot.pending:
         return None
-    # Without a stamp they have only just been seen; the stamp is written with this Hold.
-    waited_s = _since(cluster.pending_since_s or now_s, now_s)
+    waited_s = pending_for_s(cluster, snapshot, settings, now_s)
     if waited_s < settings.pending_up_s:
         so_far = f"pods are pending for {lasting(waited_s)} of {lasting(settings.pending_up_s)}"
-        return Hold(Reason.PENDING_TOO_SHORT, f"no scale-up yet: {so_far}")
+        over_s = now_s + settings.pending_up_s - waited_s
+        return Hold(Reason.PENDING_TOO_SHORT, f"no scale-up yet: {so_far}", over_s)
     needs = snapshot.needs(on_its_way(cluster, snapshot))
     if not needs:
         return Hold(Reason.CAPACITY_ON_ITS_WAY, "workers on their way will take the pending pods")
     return _within_bounds(
         AddWorkers(needs, Reason.PODS_PENDING, "pods are pending"), cluster, snapshot, settings, now_s
     )
+
+
+def pending_for_s(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> float:
+    """Since pods were first seen to wait; or for as long as one of them has waited by its own condition, if
+    that is longer.
+
+    The condition adds a minute at most: a tick a minute would have seen the pod before.  What is older waited
+    for something else, such as its gates; and the clock is another's.
+    """
+    # Without a stamp they have only just been seen; the stamp is written with the decision.
+    seen_s = _since(cluster.pending_since_s or now_s, now_s)
+    if seen_s >= settings.pending_up_s:
+        return seen_s
+    return max(seen_s, min(_since(snapshot.pending_since_s(), now_s), seen_s + UNSEEN_MAX_S))
 
 
 def _for_spare(

@@ -193,6 +193,13 @@ class Pod(Value, frozen=True):
         """Why the scheduler found no node for it, in its own words."""
         return next((c.message for c in self.status.conditions if c.type == "PodScheduled"), "")
 
+    @property
+    def unscheduled_since(self) -> str:
+        """When its condition PodScheduled became what it is, as the API writes it; else when it was made.  A
+        pod whose gates are lifted keeps the time of its gates."""
+        since = (c.last_transition_time for c in self.status.conditions if c.type == "PodScheduled")
+        return next(since, None) or self.metadata.creation_timestamp
+
 
 class NodeSpec(Value, frozen=True):
     provider_id: str = msgspec.field(default="", name="providerID")

@@ -146,14 +146,15 @@ class World:
         self._pushed += 1
         heapq.heappush(self._queue, (self.now + seconds, self._pushed, then, arguments))
 
-    def every(self, seconds: float, then: Callable[[], object]) -> None:
+    def every(self, seconds: float, then: Callable[[], object], source: Random | None = None) -> None:
         """Again and again, a little unevenly."""
+        random = source or self.random
 
         def again() -> None:
             then()
-            self.after(seconds * self.random.uniform(0.9, 1.1), again)
+            self.after(seconds * random.uniform(0.9, 1.1), again)
 
-        self.after(seconds * self.random.random(), again)
+        self.after(seconds * random.random(), again)
 
     def run(self, until_s: float) -> None:
         queue = self._queue

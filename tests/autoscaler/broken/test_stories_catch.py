@@ -256,6 +256,17 @@ STORIES: dict[str, tuple[dict[str, dict[str, str]], Tell, str]] = {
         with_snapshot(Cluster(), snapshot(*TWO, pending=1), holds),
         "PENDING_UP_SEC",
     ),
+    "PENDING_UP_SEC: pods whose gates were lifted just now have waited for ever": (
+        {
+            "decide": {
+                "min(_since(snapshot.pending_since_s(), now_s), seen_s + UNSEEN_MAX_S)": (
+                    "_since(snapshot.pending_since_s(), now_s)"
+                )
+            }
+        },
+        with_snapshot(Cluster(), snapshot(*TWO, pending=1, pending_since_s=lambda: 0.0), holds),
+        "PENDING_UP_SEC",
+    ),
     "L-A3: what has run out is waited for until the next write": (
         {"workflow": {"_recalled(cluster, snapshot, settings, now_s), snapshot,": "cluster, snapshot,"}},
         with_snapshot(

@@ -287,3 +287,11 @@ def test_a_last_turn_that_could_not_work_is_exit_code_1(
 
     assert done.exit_code == 1
     assert "no permission" in done.stderr
+
+
+def test_a_loop_turns_again_when_pods_have_waited_for_long_enough(make: Callable[[], Autoscaler]) -> None:
+    loop = Loop(make, "run-1", 30.0, MetricsCollector("blue"))
+
+    due = TickResult(TickOutcome.IDLE, "pods are pending for 3m of 3m", retry_at_s=1_012.0)
+    assert loop._pause_s(due, 1_000.0) == 12.0
+    assert loop._pause_s(replace(due, retry_at_s=0.0), 1_000.0) == 30.0

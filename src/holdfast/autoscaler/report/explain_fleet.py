@@ -8,7 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.autoscaler.decide import Hold, RemoveWorkers, below_floor, decide, is_idle
+from holdfast.autoscaler.decide import (
+    Hold,
+    RemoveWorkers,
+    below_floor,
+    decide,
+    is_idle,
+    pending_for_s,
+)
 from holdfast.autoscaler.disruption.consolidation import disruption_allowed
 from holdfast.autoscaler.fleet import on_its_way, serving, size
 from holdfast.autoscaler.interruption import unanswered
@@ -92,7 +99,7 @@ def _reasons_to_scale_up(
         f"{counted(there, 'worker')} there or on their way, MIN_WORKERS is {settings.min_workers}"
         + (f": {missing} missing" if missing else ""),
     )
-    waited_s = max(0.0, now_s - cluster.pending_since_s) if cluster.pending_since_s else 0.0
+    waited_s = pending_for_s(cluster, snapshot, settings, now_s) if snapshot.pending else 0.0
     needs = snapshot.needs(on_its_way(cluster, snapshot))
     wanted = sum(need.count for need in needs)
     says = f"{_waiting(snapshot.pending)}, PENDING_UP_SEC is {settings.pending_up_s}"

@@ -92,6 +92,12 @@ class Packed:
         return sum(fate.helped for fate in self.fates)
 
     @property
+    def since(self) -> str:
+        """Since when the first of the pods waits to which that applies, by its own condition."""
+        pods = (pod for fate in self.fates if fate.helped for pod in fate.group.pods)
+        return min(filter(None, (pod.unscheduled_since for pod in pods)), default="")
+
+    @property
     def pools(self) -> frozenset[str]:
         """For which of them pods wait."""
         return frozenset(pool for fate in self.fates if fate.helped for pool in fate.pools)

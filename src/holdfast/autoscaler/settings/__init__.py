@@ -123,7 +123,8 @@ class Settings:
     cpu_down: float = 0.30
     """Less busy than this, and with no pod waiting, the fleet is idle."""
     pending_up_s: int = 180
-    """Pods must have been waiting for so long before the fleet scales up for them."""
+    """Pods must have been waiting for so long before the fleet scales up for them: since a tick first saw one
+    that waits; or by the condition PodScheduled of one of them, which adds a minute to that at most."""
     idle_down_s: int = 600
     """The fleet must have been idle for so long before it scales down."""
     cooldown_up_s: int = 300

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.autoscaler.money.shares import FleetCost
 
 NOTHING_KNOWN = Load(None, problem="no source was asked")
+NEVER_S = float("inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,8 @@ class Snapshot:
     """Pods for which the scheduler finds no node."""
     pending: int = 0
     """Pods that no node takes, and that a new node of ours would."""
+    pending_since_s: Callable[[], float] = lambda: NEVER_S
+    """Since when one of them waits, by its own condition and the API server's clock."""
     pending_pools: frozenset[str] | None = None
     """The pools whose new nodes would take them.  None: all."""
     unsatisfiable: tuple[str, ...] = ()

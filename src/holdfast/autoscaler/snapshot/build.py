@@ -6,6 +6,7 @@ that belongs to none is not ours (the control plane, or a node of another tool),
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from holdfast.autoscaler.ports import Load
@@ -14,7 +15,7 @@ from holdfast.autoscaler.scale_up.offering_ranks import expected_prices
 from holdfast.autoscaler.scale_up.unhelped import left_alone
 from holdfast.autoscaler.scheduling.simulation import Simulation, is_control_plane
 from holdfast.autoscaler.settings import Settings
-from holdfast.autoscaler.snapshot import NOTHING_KNOWN, Ghost, Place, Snapshot, Worker
+from holdfast.autoscaler.snapshot import NEVER_S, NOTHING_KNOWN, Ghost, Place, Snapshot, Worker
 from holdfast.autoscaler.snapshot.brake import brake, doubts
 from holdfast.cloud import ALIVE, Instance, Notice, NoticeKind, Prices, Shape
 from holdfast.cloud.kubernetes import (
@@ -104,6 +105,7 @@ def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> S
         unschedulable=len(simulation.demand),
         waiting_pods=simulation.waiting_pods,
         pending=simulation.pending,
+        pending_since_s=lambda: _epoch_s(simulation.packed(0).since),
         pending_pools=simulation.pending_pools,
         unsatisfiable=simulation.unsatisfiable,
         unhelped=simulation.unhelped,
@@ -134,6 +136,13 @@ def snapshot_of(listings: Listings, joined: Joined, simulation: Simulation) -> S
         troubles=(*listings.troubles, *brake(joined.workers, cluster, settings), *doubted),
         doubts=doubted,
     )
+
+
+def _epoch_s(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return NEVER_S
 
 
 def _costs(listings: Listings) -> "FleetCost":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.autoscaler import identity, lock
 from holdfast.autoscaler.codec import SUBJECT
+from holdfast.autoscaler.decide import Hold
 from holdfast.autoscaler.execute import Executor, drains, pause_s
 from holdfast.autoscaler.ports import Effect
 from holdfast.autoscaler.reasons import TickOutcome
@@ -163,7 +164,8 @@ class Turn:
         if refusal := identity.refusal(self._known, self._snapshot.cluster_uid):
             return self.ended(TickOutcome.REFUSED, refusal)
         decision = conclude(self._known, self._snapshot, a.settings, a.clock.now_s())
-        return self.ended(TickOutcome.IDLE, decision.why, code=decision.code)
+        due_s = decision.until_s if isinstance(decision, Hold) else 0.0
+        return self.ended(TickOutcome.IDLE, decision.why, due_s, code=decision.code)
 
     def ended(self, outcome: TickOutcome, why: str, retry_at_s: float = 0.0, *, code: str = "") -> TickResult:
         seen_problems = self._snapshot.problems if self._snapshot else ()

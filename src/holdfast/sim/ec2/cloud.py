@@ -9,6 +9,7 @@ Rule 3: nothing ends without a line in the log that says what ended it.
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Final
 
 from holdfast.autoscaler.record import Launch
@@ -80,6 +81,8 @@ class SimCloud:
         """Hears every line of the log as it is written."""
         self.joins: Callable[[Machine], None] = _nothing
         self.stops: Callable[[Machine], None] = _nothing
+        self.boots: Callable[[], Random] = lambda: world.random
+        """How long a machine takes from its launch until its node appears is drawn from this."""
         self.full_subnets: set[str] = set()
         """Those without a free address."""
         self.broken_pools: dict[str, str] = {}
@@ -297,13 +300,13 @@ class SimCloud:
         if draw > 1 - self.manners.dies_booting:
             self._later(self.manners.pending_s, self.end, machine, Ending.FAILED)
         else:
-            self._later(self.manners.pending_s, self._run, machine)
+            self._boots(self.manners.pending_s, self._run, machine)
 
     def _run(self, machine: Machine) -> None:
         if machine.state is State.PENDING:
             machine.enter(State.RUNNING, self.world.now)
             if machine.joins:
-                self._later(self.manners.joining_s, self._join, machine)
+                self._boots(self.manners.joining_s, self._join, machine)
 
     def _join(self, machine: Machine) -> None:
         if machine.state is State.RUNNING:
@@ -312,6 +315,9 @@ class SimCloud:
     def _terminated(self, machine: Machine) -> None:
         machine.enter(State.TERMINATED, self.world.now)
         self._write("terminated", (machine.instance_id,))
+
+    def _boots(self, within_s: tuple[float, float], then: Callable[..., None], machine: Machine) -> None:
+        self.world.after(self.boots().uniform(*within_s), then, machine)
 
     def _later(self, within_s: tuple[float, float], then: Callable[..., None], *arguments: object) -> None:
         self.world.after(self.world.random.uniform(*within_s), then, *arguments)

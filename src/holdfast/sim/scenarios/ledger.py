@@ -1,8 +1,9 @@
 """A fleet over days and nights: load that follows the clock, scarce hours, prices that move.
 
 A ledger says what it costs, and how long each pod waits from its creation until it has a node or ends.
-What happens is drawn from a source of its own, so that two fleets with other settings live through the same
-days.
+What happens is drawn from sources of its own, so that two fleets with other settings live through the same
+days: the same load, scarce hours and prices, ticks at the same moments, and machines that boot equally fast
+within the same quarter of an hour.
 """
 
 from dataclasses import dataclass, field
@@ -60,6 +61,8 @@ class Days(Scaling):
         self.cloud.manners.lag_s = 3.0
         self.cloud.manners.never_joins = self.cloud.manners.dies_booting = 0.0
         self.cloud.wares.random = Random(f"prices of {world.seed}")
+        self.cloud.boots = self._boots
+        self.schedule = Random(f"ticks of {world.seed}")
 
     def begin(self) -> None:
         self.start()
@@ -86,6 +89,9 @@ class Days(Scaling):
                 for kind in TYPES:
                     if self._fate.random() < 0.8:
                         self.cloud.wares.left[Offering(zone, Market.SPOT, kind)] = 0
+
+    def _boots(self) -> Random:
+        return Random(f"boots of {self.world.seed} at {int(self.world.now // STEP_S)}")
 
     def _sample(self) -> None:
         self.ledger.usd += self.cloud.usd_per_hour() * SAMPLE_S / HOUR_S

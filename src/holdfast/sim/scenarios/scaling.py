@@ -7,6 +7,7 @@ machines never join, people cordon nodes, and things turn up that must not be mo
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from random import Random
 from typing import Any
 
 from holdfast.autoscaler.codec import SUBJECT
@@ -79,6 +80,8 @@ class Scaling:
         """A greater pace leaves more time between the things that happen."""
         self.world, self.settings, self._autoscaler = world, settings, autoscaler
         self.pace = pace
+        self.schedule: Random | None = None
+        """When ticks come is drawn from this; None: from what the whole world draws from."""
         self.inbox: Inbox = inbox or MemoryInbox()
         self.tick_s = tick_s or world.random.choice(TICKS_S)
         manners = Manners(
@@ -128,7 +131,7 @@ class Scaling:
         self._first_machines()
         self.demand.begin()
         self.metrics.begin()
-        self.world.every(self.tick_s, self.invoke)
+        self.world.every(self.tick_s, self.invoke, self.schedule)
         self.world.every(600, self.judge.patrol)
 
     def calm(self) -> None:

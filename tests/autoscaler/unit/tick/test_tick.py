@@ -19,7 +19,7 @@ from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Lock, Unknow
 from holdfast.sim.memory import MemoryItems
 from tests.autoscaler.unit.tick.executing import Clock
 from tests.cli.small_world import SmallWorld
-from tests.workloads import SHAPES, ZONES, budget, instance, node, pod, settings
+from tests.workloads import SHAPES, ZONES, budget, instance, node, pending, pod, settings
 
 NOW_S = 1_730_000_000.0
 AT_S = int(NOW_S)
@@ -387,3 +387,13 @@ def test_load_is_asked_of_workers_in_service_alone() -> None:
     Bench(world).auto.look("me")
 
     assert asked == ["n-0", "n-1", "n-2"]
+
+
+def test_a_tick_says_when_pods_will_have_waited_for_long_enough() -> None:
+    waiting = [pending(f"web-{n}", cpu="1") for n in range(9)]
+    bench = Bench(SmallWorld.of(3, its_pods=waiting), pending_up_s=180)
+
+    first = bench.tick()
+    assert (first.outcome, first.code, first.retry_at_s) == ("idle", "PendingTooShort", NOW_S + 180)
+    bench.clock.at_s += 100
+    assert bench.tick().retry_at_s == NOW_S + 180

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 
 PIECE_BYTES = 1 << 16
+GONE = b'"code":410'
 THROTTLED = (
     b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
@@ -22,6 +23,8 @@ class Gate:
         """While set, nothing passes, and no connection ends."""
         self.throttled = threading.Event()
         """While set, every question is answered by 429."""
+        self.gone = 0
+        """So often did the server itself say that a version is too old to go on from."""
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
@@ -49,6 +52,7 @@ class Gate:
             ready, _, _ = select.select([client, server], [], [], 1.0)
             for each in ready:
                 piece = each.recv(PIECE_BYTES)
+                self.gone += piece.count(GONE) if each is server else 0
                 while self.stalled.is_set():
                     threading.Event().wait(0.02)
                 if not piece:

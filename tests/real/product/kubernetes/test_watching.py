@@ -1,7 +1,7 @@
-"""The real API server is followed through cuts, stalls, throttling and its own restart.
+"""The real API server is followed through cuts, stalls, throttling, its own restart and a compaction.
 
 After each trouble what is watched equals a fresh list again; and at no moment is a picture offered that lacks
-what happened before the last few seconds.  A variant without its guards shows that this would be seen.
+what happened before the last few seconds.  Variants without their guards show that this would be seen.
 """
 
 import time
@@ -14,7 +14,7 @@ import pytest
 from holdfast.adapters.kubernetes import KubernetesApi
 from holdfast.adapters.kubernetes.auth.access import Access
 from holdfast.adapters.kubernetes.client import Client
-from holdfast.adapters.kubernetes.watch import watches
+from holdfast.adapters.kubernetes.watch import follower, watches
 from holdfast.adapters.kubernetes.watch.course import PACE
 from holdfast.adapters.kubernetes.watch.watches import Watches
 from holdfast.cloud.kubernetes import Budget, KubeNode, Namespace, Pod
@@ -25,6 +25,7 @@ from tests.real.product.kubernetes.relay import plain_way_to
 from tests.variants import broken
 from tools.parts.cluster import Cluster
 from tools.parts.kubernetes import commands
+from tools.parts.kubernetes.compaction import compact
 
 STALE_S = PACE.fed_s + 3.0
 """What happened longer ago than this is in every picture that is offered: the server's own way included."""
@@ -120,6 +121,14 @@ def through(trouble: str, following: Watches, gate: Gate, corner: Corner, gone: 
     if trouble == "restarted":
         changed_s = change(corner, gone, new)
         restart(corner.cluster)
+    elif trouble == "compacted":
+        # Nobody is told of the change while it happens, and neither etcd nor the new process knows it later.
+        gate.throttled.set()
+        gate.cut()
+        changed_s = change(corner, gone, new)
+        compact(corner.cluster.layout.etcd_socket)
+        restart(corner.cluster)
+        gate.throttled.clear()
     elif trouble == "cut":
         gate.cut()
         changed_s = change(corner, gone, new)
@@ -135,7 +144,13 @@ def through(trouble: str, following: Watches, gate: Gate, corner: Corner, gone: 
             assert pods_in(following, corner) is None, "a dead connection is noticed"
         shut.clear()
     began_s = time.monotonic()
-    eventually(lambda: pods_in(following, corner) == expected, f"{trouble}: right again")
+
+    def right() -> bool:
+        offered, since_s = pods_in(following, corner), time.monotonic() - changed_s
+        assert offered in (None, expected) or since_s < STALE_S, f"stale after {since_s:.1f} s"
+        return offered == expected
+
+    eventually(right, f"{trouble}: right again")
     took_s = time.monotonic() - began_s
     with KubernetesApi(
         Client(lambda: Access(gate.url, "a test", None, lambda: corner.cluster.admin_token))
@@ -149,15 +164,18 @@ def test_after_each_trouble_the_picture_is_right_again_and_never_offered_stale(
 ) -> None:
     corner.add_node()
     corner.create_pod("pod-0")
-    troubles = ("cut", "throttled", "stalled", "restarted")
+    troubles = ("cut", "throttled", "stalled", "restarted", "compacted")
     took_s = {}
     with followed(cluster) as (following, gate):
         for n, trouble in enumerate(troubles):
-            listings = following.listings
+            listings, gone = following.listings, gate.gone
             took_s[trouble] = through(trouble, following, gate, corner, f"pod-{n}", f"pod-{n + 1}")
-            listed = following.listings - listings
-            print(f"{trouble}: right again after {took_s[trouble]:.1f} s, {listed} listings")
-    prove("watch", "real API server", **{name: round(s, 1) for name, s in took_s.items()})
+            listed, gone = following.listings - listings, gate.gone - gone
+            took = f"right again after {took_s[trouble]:.1f} s"
+            print(f"{trouble}: {took}, {listed} listings, {gone} times 410")
+        assert 0 < gone <= listed, "after 410 all is listed anew"
+    told = {name: round(s, 1) for name, s in took_s.items()}
+    prove("watch", "real API server", **told, gone_after_compaction=gone)
 
 
 def test_a_watch_whose_silence_counts_as_current_is_seen(
@@ -172,3 +190,19 @@ def test_a_watch_whose_silence_counts_as_current_is_seen(
     corner.create_pod("pod-0")
     with followed(cluster) as (following, gate), pytest.raises(AssertionError, match="stale"):
         through("stalled", following, gate, corner, "pod-0", "pod-1")
+
+
+def test_what_was_deleted_before_a_compaction_and_is_kept_is_seen(
+    cluster: Cluster, corner: Corner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is listed anew after 410 is added to what was known, and not put in its place."""
+    changes = {
+        "        self._coming = {}\n": "        self._coming = dict(self.things)\n",
+        "        self.things = {_key(thing)": "        self.things |= {_key(thing)",
+    }
+    monkeypatch.setattr(follower, "Store", broken("holdfast.adapters.kubernetes.watch.store", changes).Store)
+    corner.create_pod("pod-0")
+    with followed(cluster) as (following, gate):
+        with pytest.raises(AssertionError, match="stale"):
+            through("compacted", following, gate, corner, "pod-0", "pod-1")
+        assert gate.gone
