@@ -18,12 +18,13 @@ SERVICES: Final[Mapping[str, str]] = {
     "dynamodb": "aws/dynamodb",
     "ec2": "aws/ec2",
     "kinesis": "aws/kinesis.py",
+    "pricing": "aws/price_list.py",
     "sns": "aws/sns.py",
     "sqs": "aws/sqs.py",
     "ssm": "aws/ssm.py",
 }
 """Each service that the product talks to, and the adapter that does."""
-OF_THE_FUNCTION: Final = ("dynamodb", "ec2", "sns", "ssm")
+OF_THE_FUNCTION: Final = ("dynamodb", "ec2", "pricing", "sns", "ssm")
 """Those that the function talks to."""
 BY_NAME: Final = (".get_paginator", ".get_waiter")
 MAKERS: Final = ("client", "make_client")

@@ -30,7 +30,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     known: dict[str, Any] = {"address": "10.0.0.5", "asked": 0}
 
     class Cloud:
-        def __init__(self, client: object, settings: Settings) -> None:
+        def __init__(self, client: object, settings: Settings, price_list: object) -> None:
             self.settings = settings
 
         def control_plane_address(self) -> str:

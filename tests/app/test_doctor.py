@@ -3,8 +3,10 @@
 import json
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -300,6 +302,21 @@ def test_a_pool_that_cannot_work_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert found["pool default: prices"].ok is False  # with a ceiling, nothing without a price is launched
     assert "k3s_url is empty" in found["pool default: launch template"].says
     assert found["control plane tagged Role=k3s-control-plane"].ok is False
+
+
+def test_a_price_list_that_does_not_answer_is_found_with_its_fix(
+    monkeypatch: pytest.MonkeyPatch, aws_identity: None
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_PRICING", "http://127.0.0.1:1")
+    client = ScriptedEc2()
+    vars(client)["meta"] = SimpleNamespace(region_name="eu-central-1")
+    settings = replace(OF_THE_CLOUD, usd_per_hour={}, on_demand_prices="price-list")
+
+    check = asked(client, monkeypatch, settings)["pool default: prices"]
+
+    assert check.ok is False
+    assert "the price list does not answer: pricing:GetProducts: Could not connect" in check.says
+    assert check.fix.startswith("grant pricing:GetProducts, and let a function in a VPC reach the internet")
 
 
 def test_each_denial_of_kubernetes_is_found_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:

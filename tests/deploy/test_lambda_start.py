@@ -39,7 +39,7 @@ import os
 os.environ["AWS_DATA_PATH"] = sys.path[0] + "/aws-models"
 import boto3
 result = {}
-for service in ("dynamodb", "ec2", "sns", "ssm"):
+for service in ("dynamodb", "ec2", "pricing", "sns", "ssm"):
     client = boto3.client(service)
     result[service] = [
         sorted(client.meta.service_model.operation_names),

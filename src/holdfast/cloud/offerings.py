@@ -43,6 +43,8 @@ class Prices:
     """Dollars an hour, as far as they are known."""
 
     of: Mapping[Offering, float]
+    problem: str = ""
+    """Why some are not known that were asked for, and the fix."""
 
     def usd(self, offering: Offering) -> float | None:
         return self.of.get(offering)

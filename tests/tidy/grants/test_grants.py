@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from holdfast.adapters.aws import sns, ssm
+from holdfast.adapters.aws import price_list, sns, ssm
 from holdfast.adapters.aws.ec2 import calls as ec2
 from holdfast.adapters.kubernetes.calls import CALLS, MANIFEST, REVIEW_ACCESS
 from tests.deploy.sam_template import properties
@@ -81,8 +81,13 @@ def test_every_call_to_sns_is_in_its_list() -> None:
     assert called("sns") == set(sns.CALLS)
 
 
+def test_every_call_to_the_price_list_is_in_its_list() -> None:
+    assert called("pricing") == set(price_list.CALLS)
+
+
 def test_the_function_may_do_what_it_calls_and_no_more() -> None:
-    wanted = {call.action for call in ec2.CALLS} | {*ssm.CALLS, *sns.CALLS} | needed("dynamodb")
+    others = {*ssm.CALLS, *sns.CALLS, *price_list.CALLS}
+    wanted = {call.action for call in ec2.CALLS} | others | needed("dynamodb")
     assert granted() == wanted
 
 
@@ -114,7 +119,7 @@ def test_no_other_service_is_talked_to() -> None:
 
 
 def test_what_can_be_limited_to_resources_is_limited() -> None:
-    unlimited = {call.action for call in ec2.CALLS if not call.resource_level}
+    unlimited = {call.action for call in ec2.CALLS if not call.resource_level} | {*price_list.CALLS}
     for statement in statements("AutoscalerRole", without=SERVICE_ITSELF):
         if "*" in listed(statement["Resource"]):
             assert actions([statement]) <= unlimited, statement["Sid"]

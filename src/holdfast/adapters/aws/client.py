@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S: Final = 3
 READ_TIMEOUT_S: Final = 20
 """A launch of many takes longer than a write to a table."""
-SERVICES: Final = ["cloudwatch", "dynamodb", "ec2", "kinesis", "sns", "sqs", "ssm", "sts"]
+SERVICES: Final = ["cloudwatch", "dynamodb", "ec2", "kinesis", "pricing", "sns", "sqs", "ssm", "sts"]
 """All that may be asked: add one here before its first client is made."""
 
 
@@ -27,13 +27,14 @@ def make_client(
     endpoint_url: str | None = None,
     region: str | None = None,
     read_timeout_s: float = READ_TIMEOUT_S,
+    connect_timeout_s: float = CONNECT_TIMEOUT_S,
 ) -> Any:
     """A low-level client of a service that tries each call once."""
     from botocore.config import Config
 
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
-        connect_timeout=CONNECT_TIMEOUT_S,
+        connect_timeout=connect_timeout_s,
         read_timeout=read_timeout_s,
     )
     return _session().create_client(

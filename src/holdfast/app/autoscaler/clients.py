@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
     from types_boto3_ssm import SSMClient
 
+    from holdfast.adapters.aws.price_list import PriceList
+
 
 def dynamodb_client(settings: Settings, environ: Mapping[str, str]) -> "DynamoDBClient":
     from holdfast.adapters.aws.dynamodb import make_client
@@ -24,6 +26,17 @@ def ec2_client(settings: Settings, environ: Mapping[str, str]) -> "EC2Client":
     from holdfast.adapters.aws.ec2 import make_client
 
     return aws_client(make_client, settings.region, environ)
+
+
+def price_list(settings: Settings, environ: Mapping[str, str], ec2: "EC2Client") -> "PriceList | None":
+    """Of on-demand prices in the region of `ec2`; None: the settings' own are all that is known."""
+    if settings.on_demand_prices == "settings":
+        return None
+    from holdfast.adapters.aws.price_list import PriceList, make_client
+    from holdfast.adapters.clock import SystemClock
+
+    region = ec2.meta.region_name
+    return PriceList(lambda: aws_client(make_client, region, environ), region, SystemClock().now_s)
 
 
 def sns_client(settings: Settings, environ: Mapping[str, str]) -> "SNSClient":

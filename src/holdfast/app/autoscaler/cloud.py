@@ -18,6 +18,8 @@ from holdfast.cloud.launches import Launched, Refusal, Refused, Template, Termin
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
 
+    from holdfast.adapters.aws.price_list import PriceList
+
 
 UserData = Callable[[Pool], str]
 """The script that a pool's machines run when they first boot."""
@@ -93,11 +95,13 @@ class Ec2Cloud:
         settings: Settings,
         *,
         user_data: UserData | None = None,
+        price_list: "PriceList | None" = None,
         now_s: Callable[[], float] | None = None,
         page: int = listing.PAGE,
     ) -> None:
         """`client` tries each call once: see `make_client`.  `user_data` makes a pool's first script,
-        which by default joins the settings' k3s cluster.  `page`: how much one answer may list."""
+        which by default joins the settings' k3s cluster.  `price_list`: of on-demand prices.  `page`: how
+        much one answer may list."""
         self._client, self._settings, self._page = client, settings, page
         self._scheme = tag_scheme(settings)
         self._script = user_data or (lambda pool: join_script(settings, pool))
@@ -106,6 +110,7 @@ class Ec2Cloud:
             client,
             pods_per_node=settings.pods_per_node,
             on_demand_usd=settings.usd_per_hour,
+            price_list=price_list,
             now_s=now_s or SystemClock().now_s,
             page=page,
         )

@@ -74,7 +74,8 @@ def locate(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple
     from holdfast.app.autoscaler.cloud import Ec2Cloud
 
     client = clients.ec2_client(settings, environ)
-    cloud = Ec2Cloud(client, settings)
+    prices = clients.price_list(settings, environ, client)
+    cloud = Ec2Cloud(client, settings, price_list=prices)
     asks_prometheus = "prometheus" in (settings.metrics, settings.join_check) and not settings.prometheus_url
     asks_api = bool(settings.k8s_api_token_param) and not settings.k8s_api_url
     asks_server = bool(settings.k3s_cluster_token_param) and not settings.k3s_url
@@ -91,7 +92,7 @@ def locate(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple
         k8s_api_url=f"https://{address}:{API_PORT}" if asks_api else settings.k8s_api_url,
         k3s_url=f"https://{address}:{API_PORT}" if asks_server else settings.k3s_url,
     )
-    return located, Ec2Cloud(client, located)
+    return located, Ec2Cloud(client, located, price_list=prices)
 
 
 def connect_kubernetes(settings: Settings, environ: Mapping[str, str] = os.environ) -> "KubernetesApi":

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 EC2 = "EC2"
 TYPES_TOLD_MAX = 8
+LISTED = (
+    "grant pricing:GetProducts, and let a function in a VPC reach the internet; or give on-demand prices in "
+    "[autoscaler.usd_per_hour], and set on_demand_prices to settings"
+)
 OWN_TEMPLATE = (
     "its agent must set --kubelet-arg=provider-id=aws:///ZONE/INSTANCE-ID, "
     "--node-taint=holdfast.dev/joining=true:NoSchedule and --node-label=holdfast.dev/pool=POOL: "
@@ -29,7 +33,8 @@ def ec2(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     from holdfast.app.autoscaler.cloud import Ec2Cloud
 
     client = clients.ec2_client(settings, environ)
-    cloud = Ec2Cloud(client, settings)
+    prices = clients.price_list(settings, environ, client)
+    cloud = Ec2Cloud(client, settings, price_list=prices)
     machines: list[Instance] = []
     yield tried(EC2, "ec2:DescribeInstances", lambda: _workers(cloud, machines))
     yield _control_plane(cloud, settings)
@@ -133,9 +138,11 @@ def _prices(cloud: "Ec2Cloud", settings: Settings, pool: Pool) -> Check:
     unknown = sorted({f"{each.market} {each.instance_type}" for each in wanted if known.usd(each) is None})
     if not unknown:
         return Check(EC2, what, True, "all known")
+    if known.problem:
+        return Check(EC2, what, False, f"the price list does not answer: {known.problem}", LISTED)
     # Without a ceiling a missing price only leaves the cost unknown.
     ok = False if settings.usd_per_hour_max else None
-    fix = "give on-demand prices in [autoscaler.usd_per_hour]"
+    fix = "give on-demand prices in [autoscaler.usd_per_hour], or set on_demand_prices to price-list"
     more = f" and {len(unknown) - TYPES_TOLD_MAX} more" if len(unknown) > TYPES_TOLD_MAX else ""
     return Check(EC2, what, ok, f"not known: {', '.join(unknown[:TYPES_TOLD_MAX])}{more}", fix)
 

@@ -262,6 +262,9 @@ class Settings:
     pods_per_node: int = 110
     usd_per_hour: Mapping[str, float] = field(default_factory=dict)
     """On-demand price by instance type; spot prices come from EC2."""
+    on_demand_prices: str = "settings"
+    """`settings`: only those in `usd_per_hour` are known.  `price-list`: of other types AWS's price list is
+    asked, once a day: it needs pricing:GetProducts, and a way to the internet."""
     pools: tuple[Pool, ...] = (Pool(),)
 
     @property

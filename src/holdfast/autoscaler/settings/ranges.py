@@ -80,6 +80,7 @@ SHAPES: Mapping[str, Shape] = {
     "master_tag_value": TAG_VALUE,
     "region": Shape(r"([a-z]{2,}(-[a-z]+)+-\d+)?", "a region such as eu-central-1"),
     "metrics": Shape(r"prometheus|metrics-server|requests", "prometheus, metrics-server or requests"),
+    "on_demand_prices": Shape(r"settings|price-list", "settings or price-list"),
     "join_check": Shape(r"kubernetes|prometheus", "kubernetes or prometheus"),
     "prometheus_url": Shape(rf"(https?://{URL_REST})?", "an address such as http://10.0.0.5:30900"),
     "k8s_api_url": Shape(PROTECTED_URL, "an address such as https://10.0.0.5:6443"),

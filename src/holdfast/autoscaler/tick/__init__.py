@@ -215,10 +215,18 @@ class Autoscaler:
         """Unknown prices hold what they concern, and nothing else.  With what an operator should know."""
         offerings = [Offering(zone, market, kind) for zone in zones for market in Market for kind in types]
         try:
-            return self.cloud.prices(offerings), ()
+            prices = self.cloud.prices(offerings)
+            return prices, _unlisted(prices)
         except HoldfastError as error:
             remark = (
                 f"prices: EC2 does not tell them ({error}); machines are chosen by their size until it does. "
                 "See that ec2:DescribeSpotPriceHistory is allowed, or give usd_per_hour"
             )
             return Prices({}), (remark,)
+
+
+def _unlisted(prices: Prices) -> tuple[str, ...]:
+    if not prices.problem:
+        return ()
+    told = f"on-demand prices: the price list does not tell them ({prices.problem})"
+    return (f"{told}; give them in usd_per_hour, or set on_demand_prices to settings",)

@@ -13,8 +13,8 @@ from holdfast.autoscaler.record import Cluster, Condemned, ScaleDown, Target
 from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.tick import Autoscaler
 from holdfast.autoscaler.tick.turn import TROUBLES_MAX
-from holdfast.cloud import Notice, NoticeKind, Offering, Prices, State
-from holdfast.cloud.kubernetes import Budget, Evicted, Eviction, KubeNode, Pod
+from holdfast.cloud import Notice, NoticeKind, Prices, State
+from holdfast.cloud.kubernetes import Evicted, Eviction, KubeNode, Pod
 from holdfast.kernel import Busy, Conflict, HoldfastError, Invalid, Lock, Unknown, Versioned, Write
 from holdfast.sim.memory import MemoryItems
 from tests.autoscaler.unit.tick.executing import Clock
@@ -351,25 +351,6 @@ def test_a_look_hands_on_all_that_there_is() -> None:
     assert (look.zones, look.shapes, look.prices) == (ZONES, SHAPES, Prices(world.usd))
     assert look.digests == {"default": "digest of default"}
     assert look.templates["default"].digest == "digest of default"
-
-
-class Blind(SmallWorld):
-    """Some of it cannot be looked at."""
-
-    def budgets(self) -> Sequence[Budget]:
-        raise Busy("throttled")
-
-    def prices(self, offerings: Sequence[Offering]) -> Prices:
-        raise Unknown("no answer")
-
-
-def test_what_cannot_be_looked_at_is_a_trouble_and_holds_what_it_concerns() -> None:
-    bench = Bench(Blind.of(3))
-
-    listings = bench.auto.look("me")
-
-    assert listings.troubles == ("the disruption budgets cannot be listed (throttled)",)
-    assert bench.tick().outcome == "idle"
 
 
 def test_load_is_asked_of_workers_in_service_alone() -> None:

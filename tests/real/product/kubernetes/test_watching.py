@@ -122,7 +122,7 @@ def through(trouble: str, following: Watches, gate: Gate, corner: Corner, gone: 
         changed_s = change(corner, gone, new)
         restart(corner.cluster)
     elif trouble == "compacted":
-        # No watch is told of the change while it happens, and neither etcd nor the new process knows it later.
+        # No watch is told of the change as it happens, and neither etcd nor the new process knows it later.
         gate.throttled.set()
         gate.cut()
         changed_s = change(corner, gone, new)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
     from types_boto3_ec2.type_defs import InstanceTypeInfoTypeDef
 
+    from holdfast.adapters.aws.price_list import PriceList
+
 PRICES_KEPT_S: Final = 600
 TYPES_KEPT_S: Final = 21_600
 PRODUCT: Final = "Linux/UNIX"
@@ -73,11 +75,14 @@ class Catalog:
         *,
         pods_per_node: int,
         on_demand_usd: Mapping[str, float],
+        price_list: "PriceList | None" = None,
         now_s: Callable[[], float],
         page: int,
     ) -> None:
-        """`on_demand_usd`: dollars an hour by instance type.  EC2 itself tells spot prices only."""
+        """EC2 itself tells spot prices only.  `on_demand_usd`: dollars an hour by instance type; of others
+        `price_list` is asked, if there is one."""
         self._client, self._now_s, self._page = client, now_s, page
+        self._price_list = price_list
         self._pods_per_node, self._on_demand_usd = pods_per_node, on_demand_usd
         self._zones: dict[str, str] = {}
         self._shapes: dict[str, Shape] = {}
@@ -129,13 +134,21 @@ class Catalog:
         if stale := [each for each in spot if not self._is_fresh(each, now_s)]:
             found = self._spot_prices(stale, now_s)
             self._spot |= {each: (now_s, found.get((each.instance_type, each.zone))) for each in stale}
-        known = {each: self._usd(each) for each in offerings}
-        return Prices({each: usd for each, usd in known.items() if usd is not None})
+        known = {each: self._spot[each][1] for each in spot}
+        own, problem = self._on_demand(each for each in offerings if each.market is Market.ON_DEMAND)
+        return Prices({each: usd for each, usd in (known | own).items() if usd is not None}, problem)
 
-    def _usd(self, offering: Offering) -> float | None:
-        if offering.market is Market.SPOT:
-            return self._spot[offering][1]
-        return self._on_demand_usd.get(offering.instance_type)
+    def _on_demand(self, offerings: Iterable[Offering]) -> tuple[dict[Offering, float | None], str]:
+        """By the settings, else by the price list.  With what keeps that from telling them."""
+        wanted = tuple(offerings)
+        listed: Mapping[str, float] = {}
+        problem = ""
+        if self._price_list is not None and (
+            unknown := {each.instance_type for each in wanted} - self._on_demand_usd.keys()
+        ):
+            listed, problem = self._price_list.usd(unknown), self._price_list.problem
+        usd = {**listed, **self._on_demand_usd}
+        return {each: usd.get(each.instance_type) for each in wanted}, problem
 
     def _is_fresh(self, offering: Offering, now_s: float) -> bool:
         asked_s, _ = self._spot.get(offering, (float("-inf"), None))

@@ -17,7 +17,7 @@ from holdfast.app.autoscaler.cloud import Ec2Cloud, tag_scheme
 from holdfast.cloud import Instance, Market, State
 from holdfast.cloud.launches import Launched, Refusal, Refused, Template, Termination
 from holdfast.kernel import Busy, Invalid, Unknown
-from tests.adapters.aws.test_ec2_requests import LAUNCH, POOL, SETTINGS
+from tests.adapters.aws.ec2.test_requests import LAUNCH, POOL, SETTINGS
 
 SCHEME = tag_scheme(SETTINGS)
 LOST = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
