@@ -1,7 +1,10 @@
 """Every symbol and test that the pages of the designs name exists, and nothing of the designs is left out."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -65,13 +68,28 @@ def resolves(name: str) -> bool:
 
 
 def is_test(name: str) -> bool:
-    """Whether `tests/a/test_b.py` holds tests, or `tests/a/test_b.py::test_c` is one of them."""
-    file, _, function = name.partition("::")
+    """Whether `tests/a/test_b.py` holds tests, or `tests/a/test_b.py::test_c[case]` is one of them."""
+    file, _, test = name.partition("::")
+    function, _, case = test.removesuffix("]").partition("[")
     path = Path(ROOT, file)
     if not file.startswith("tests/") or not path.is_file():
         return False
     wanted = rf"{re.escape(function)}\(" if function else "test_"
-    return re.search(rf"^(async )?def {wanted}", path.read_text(), re.MULTILINE) is not None
+    there = re.search(rf"^(async )?def {wanted}", path.read_text(), re.MULTILINE) is not None
+    return there and (not case or case in cases(file, function))
+
+
+@cache
+def cases(file: str, function: str) -> frozenset[str]:
+    """As pytest calls them."""
+    argv = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file]
+    done = subprocess.run([sys.executable, "-m", "pytest", *argv], cwd=ROOT, capture_output=True, text=True)
+    begun = f"{file}::{function}["
+    return frozenset(
+        line.removeprefix(begun).removesuffix("]")
+        for line in done.stdout.splitlines()
+        if line.startswith(begun)
+    )
 
 
 def test_every_symbol_and_test_on_the_page_exists() -> None:

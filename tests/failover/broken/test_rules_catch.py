@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.failover.model import adopted, machine_promises, promises
+from tests.failover.model import adopted, machine_promises, mode_promises, promises
 from tests.proof import prove
 from tests.variants import failover_without
 
@@ -238,6 +238,26 @@ VARIANTS: dict[str, tuple[Changes, Story]] = {
     "B11: an emergency replica is kept for ever": (
         {"departure": {"    if extra > 0 and ours:": "    if False:"}},
         machine_promises.an_emergency_replica_is_ended_after_a_quiet_time,
+    ),
+    "L-F2: manual mode launches as many standbys as the other": (
+        {"staffing": {"settings.standbys_wanted\n": "settings.standbys\n"}},
+        mode_promises.manual_mode_keeps_exactly_one_standby,
+    ),
+    "L-F2: manual mode keeps as many standbys as the other": (
+        {"departure": {"len(recent) - settings.standbys_wanted": "len(recent) - settings.standbys"}},
+        mode_promises.manual_mode_keeps_exactly_one_standby,
+    ),
+    "L-F1: an agent that says it is stopping is not heard": (
+        {"loss": {'report.status == "stopping" else ""': 'report.status == "" else ""'}},
+        mode_promises.a_primary_whose_agent_is_stopping_hands_over,
+    ),
+    "H34: any pool is asked, and not the one that is ready soonest": (
+        {"staffing": {"key=lambda pool: ready_s.get(pool, prior_s), ": "key=lambda pool: prior_s, "}},
+        mode_promises.the_pool_that_was_ready_soonest_is_asked_first,
+    ),
+    "L-F2: the end of a zombie is told as any other": (
+        {"departure": {"FailoverEvent.ZOMBIE_CLEANUP": "FailoverEvent.TERMINATING"}},
+        mode_promises.the_end_of_a_zombie_is_told_by_the_seeds_name,
     ),
 }
 

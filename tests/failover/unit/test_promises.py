@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from holdfast.failover.workflow import workflow
-from tests.failover.model import adopted, machine_promises, promises
+from tests.failover.model import adopted, machine_promises, mode_promises, promises
 from tests.failover.model.promises import Make
 
 STORIES: dict[str, Any] = {
     name: story
-    for module in (promises, machine_promises, adopted)
+    for module in (promises, machine_promises, mode_promises, adopted)
     for name, story in vars(module).items()
     if getattr(story, "__module__", "") == module.__name__
     and getattr(story, "__annotations__", {}) == {"make": Make, "return": None}
