@@ -174,7 +174,7 @@ class Settings:
     drain_timeout_s: int = 300
     """A node that is not empty by then is kept."""
     scale_down_stuck_s: int = 900
-    """A scale-down that is open for so long gives up what is not condemned."""
+    """A scale-down that is open for so long gives up the nodes that are not terminating yet."""
     skip_s: int = 900
     """A node that was kept is left alone for so long."""
     after_cordon_s: int = 5
