@@ -224,7 +224,7 @@ def conclude(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: fl
     """What is decided now; a Hold where what is wanted cannot be begun."""
     decision = decide(cluster, snapshot, settings, now_s)
     if settings.observe:
-        return _observed(decision)
+        return _observed(cluster, snapshot, decision, settings, now_s)
     if cluster.scaling_in_progress:
         return decision
     return _attempted(cluster, snapshot, decision, settings, now_s)[0]
@@ -297,16 +297,23 @@ def observe(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: flo
     noted = underused.note(cluster, snapshot, settings, now_s)
     if noted is not None:  # since when a node would be free to leave: nothing is done to it
         return noted
-    decision = _observed(decide(cluster, snapshot, settings, now_s))
-    return book(cluster, snapshot, decision, settings, now_s) or Done()
+    decision = decide(cluster, snapshot, settings, now_s)
+    held = _observed(cluster, snapshot, decision, settings, now_s)
+    return book(cluster, snapshot, held, settings, now_s) or Done()
 
 
-def _observed(decision: Decision) -> Decision:
+def _observed(
+    cluster: Cluster, snapshot: Snapshot, decision: Decision, settings: Settings, now_s: float
+) -> Decision:
     if isinstance(decision, AddWorkers):
         wanted = ", ".join(f"{need.count} of {need.pool}" for need in decision.needs)
         return Hold(Reason.OBSERVING, f"observing: would scale up by {wanted}, because {decision.why}")
     if isinstance(decision, RemoveWorkers):
         return Hold(Reason.OBSERVING, f"observing: would scale down, because {decision.why}")
+    replaced = rotation.fold(cluster, snapshot, settings, now_s)
+    if replaced is not None:
+        row = rotation.rows(replaced.value)[-1]
+        return Hold(Reason.OBSERVING, f"observing: would replace {row.instance_id}, because {row.why}")
     return decision
 
 

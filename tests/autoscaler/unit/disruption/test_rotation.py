@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.decide import RemoveWorkers, decide
+from holdfast.autoscaler.decide import Hold, RemoveWorkers, decide
 from holdfast.autoscaler.disruption import rotation
 from holdfast.autoscaler.disruption.windows import window
 from holdfast.autoscaler.ports import Drain, Drained, LaunchInstances, PrepareTemplate
@@ -24,9 +24,9 @@ from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.snapshot.build import build
 from holdfast.autoscaler.workflow import workflow
 from holdfast.cloud import NoticeKind
-from holdfast.kernel import Do, Happened, Write
+from holdfast.kernel import Do, Done, Happened, Write
 from holdfast.testing.legal import illegal
-from tests.autoscaler.unit.disruption.consolidating import CALM, LONG_AGO, stepped
+from tests.autoscaler.unit.disruption.consolidating import CALM, LONG_AGO, concluded, stepped
 from tests.autoscaler.unit.snapshots import NOW_S, SETTINGS, snapshot, worker
 from tests.workloads import listings, node, pod
 
@@ -206,3 +206,11 @@ def test_whether_its_pods_would_fit_beside_a_new_one_is_asked_of_the_scheduler()
     assert seen.fits_on_new("i-1") == ""
     huge = build(listings(node("n-1", cpu="64"), node("n-2"), pods=[pod("a", node="n-1", cpu="60")]))
     assert "fits on no other node" in huge.fits_on_new("i-1")
+
+
+def test_in_observe_mode_it_is_said_what_would_be_replaced_and_nothing_is_done() -> None:
+    watching = replace(AGED, observe=True)
+    held = concluded(CALM, look(), watching)
+    assert isinstance(held, Hold)
+    assert held.why == "observing: would replace i-2, because older than 24h"
+    assert isinstance(stepped(replace(CALM, cluster_uid="uid-1"), look(), watching), Done)
