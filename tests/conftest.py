@@ -36,9 +36,9 @@ def _leads(config: pytest.Config) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     # A shell without a terminal starts what runs beside it deaf to Ctrl-C, and so would be what tests start.
-    for each in (signal.SIGINT, signal.SIGQUIT):
-        if signal.getsignal(each) is signal.SIG_IGN:
-            signal.signal(each, signal.SIG_DFL)
+    for number, heard in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, heard)  # an interrupted run stops what it has started
     if _leads(config):
         os.environ["HOLDFAST_PROOF"] = str(os.getpid())  # the workers inherit both
         os.environ[seeds.BASE] = str(seeds.base())
