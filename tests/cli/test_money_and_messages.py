@@ -77,6 +77,15 @@ def test_an_operator_is_told_by_a_tick_and_can_see_what_was_told(shell: Shell, r
     assert "Scale-up failed: pool default" in shell("notifications", **where).output
 
 
+def test_a_channel_that_was_tried_once_was_not_tried_once_more(shell: Shell, receiver: Receiver) -> None:
+    where = {"NOTIFY_WEBHOOK_URL": receiver.url, "NOTIFY_AFTER_SEC": "0"}
+    receiver.status = 500
+    failed = PoolFailure("default", 1, 2_000_000_000, "no image")
+    shell.write(replace(shell.record(), pool_failures=(failed,)))
+    shell("tick", **where)
+    assert "webhook: begun: tried 1 time\n" in shell("notifications", **where).output
+
+
 def test_a_trial_says_what_came_of_it(shell: Shell, receiver: Receiver) -> None:
     done = shell("notifications", "--test", NOTIFY_SLACK_URL=receiver.url)
     assert (done.exit_code, done.output) == (0, "slack: sent\n")
@@ -84,7 +93,9 @@ def test_a_trial_says_what_came_of_it(shell: Shell, receiver: Receiver) -> None:
     done = shell("notifications", "--test", NOTIFY_SLACK_URL=receiver.url)
     assert done.exit_code == 1
     assert "127.0.0.1 answers HTTP 404 (check the address)" in done.output
-    assert shell("notifications", "--test").exit_code == 1
+    done = shell("notifications", "--test")
+    assert done.exit_code == 1
+    assert "doctor" not in done.output
     assert "no channel is set" in shell("notifications").output
 
 
@@ -95,6 +106,7 @@ def test_a_trial_says_what_came_of_it(shell: Shell, receiver: Receiver) -> None:
         ("NOTIFY_SLACK_URL", "hooks/T0KEN", "an address such as https://hooks.slack.com"),
         ("NOTIFY_SNS_TOPIC_ARN", "alerts", "arn:aws:sns:"),
         ("NOTIFY_WEBHOOK_SECRET", "T0KEN", "give notify_webhook_url too"),
+        ("NOTIFY_WEBHOOK_SECRET", "whsec_T0KEN", "must be whsec_ and the key in base64, or any text"),
         ("NOTIFY_AFTER_SEC", "-1", "at least 0"),
     ],
 )

@@ -63,6 +63,8 @@ def hint(problem: str) -> str:
     """Where to go from here."""
     if "ResourceNotFoundException" in problem:
         return "`holdfast autoscaler tick --create-tables` makes the tables, as does deploy/aws-sam."
+    if "no channel is set" in problem:
+        return ""  # it says itself what is missing
     return common_hint(problem) or "`holdfast autoscaler doctor` checks what is missing."
 
 
