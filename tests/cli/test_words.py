@@ -36,7 +36,9 @@ from holdfast.cloud import Market, NoticeKind
 from holdfast.cloud.kubernetes import BudgetSpec
 from holdfast.cloud.text import counted, lasting, plain
 from holdfast.kernel import Lock
+from tests.autoscaler.unit.machines.test_requirements import TYPES
 from tests.cli.small_shell import Shell, shell_in
+from tests.cli.small_world import SmallWorld
 from tests.workloads import budget, instance, listings, node, pending, pod, settings
 
 NOW = 100_000.0
@@ -100,6 +102,31 @@ def test_plan_and_status_say_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
 
     assert (planned["decision"], planned["why"]) == (found["decision"], found["why"])
     assert planned["decision"] == "hold"
+
+
+def test_plan_names_no_next_best_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = shell_in(tmp_path, monkeypatch)
+    shell.world = SmallWorld.of(1)
+
+    said = shell("plan", WORKER_SUBNET_IDS="subnet-a").output
+
+    assert "an hour together; nothing else would hold the same pods" in said
+    assert "next best" not in said
+
+
+def test_plan_names_what_is_to_be_mended_as_status_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = shell_in(tmp_path, monkeypatch)
+    shell.world.all_types = TYPES
+    asked = {"WORKER_REQUIREMENTS": '{"families": ["zz"]}'}
+
+    planned, found = shell.json("plan", **asked), shell.json("status", **asked)
+
+    (problem,) = planned["problems"]
+    assert found["problems"] == [problem]
+    assert "requirements.families = 'zz': EC2 has no such family" in problem
+    assert "families = 'zz'" in shell("plan", **asked).output
 
 
 def test_the_doctor_counts_what_it_did_not_check_and_loses_nothing_to_markup() -> None:

@@ -149,7 +149,7 @@ def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         soon=tuple(to_come(cluster, settings, decision, now_s)),
         unhelped=tuple(f"{pods}: {why}" for pods, why in snapshot.unhelped.items()),
         troubles=_troubles(cluster, snapshot),
-        problems=_problems(cluster, snapshot),
+        problems=problems(cluster, snapshot),
         lock_owner=owner,
         lock_left_s=left_s,
     )
@@ -167,7 +167,8 @@ def _troubles(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
     return (refusal, *snapshot.troubles) if refusal else snapshot.troubles
 
 
-def _problems(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
+def problems(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
+    """What an operator must mend."""
     protected = (
         f"EC2 refuses to end {i}: {lift_protection(i)}, or grant ec2:TerminateInstances on it"
         for i in refused_to_end(cluster)
