@@ -105,6 +105,7 @@ def test_plan_touches_and_writes_nothing(shell: Shell) -> None:
 
     assert done.exit_code == 0
     assert done.output.startswith("scale-up: below the floor")
+    assert "an hour together; the next best would have cost $" in done.output
     assert "beginScaleUp" in done.output
     assert "Nothing was touched." in done.output
     assert shell.world.touched == []
@@ -362,7 +363,9 @@ def test_history_can_be_narrowed(shell: Shell) -> None:
 
 
 def test_history_of_nothing_says_so(shell: Shell) -> None:
-    assert "Nothing in the log" in shell("history").output
+    said = shell("history").output
+    assert "Nothing in the log" in said
+    assert "k3s-autoscaler, not looked at yet" in said
 
 
 def test_what_the_load_is_not_known_for_is_said(shell: Shell) -> None:
