@@ -15,6 +15,7 @@ from rich.text import Text
 from holdfast.adapters.logs import TextLines
 from holdfast.app.doctor import Check
 from holdfast.autoscaler.record import (
+    DECLINED,
     READY,
     UNNEEDED,
     Cluster,
@@ -24,6 +25,7 @@ from holdfast.autoscaler.record import (
     PoolFailure,
     ScaleUp,
 )
+from holdfast.autoscaler.report.doing import doing
 from holdfast.autoscaler.report.status import status
 from holdfast.autoscaler.scale_down.drain import blockers
 from holdfast.autoscaler.settings import DrainRules
@@ -74,6 +76,24 @@ def test_interruptions_say_what_becomes_of_each() -> None:
     found = status(Cluster(interrupted=struck), build(listings(*THREE)), settings(), NOW)
 
     assert found.doing == "2 spot interruptions: 1 replaced, 1 not needed; both draining"
+
+
+@pytest.mark.parametrize(
+    ("kind", "replacement", "says"),
+    [
+        (NoticeKind.REPLACE, "", "1 worker to be replaced: 1 waiting for its turn"),
+        (NoticeKind.REPLACE, "99-tick", "1 worker to be replaced: 1 being replaced"),
+        (NoticeKind.REPLACE, READY, "1 worker to be replaced: 1 replaced; draining"),
+        (NoticeKind.REBALANCE, "99-tick", "1 rebalance hint: 1 being replaced"),
+        (NoticeKind.REBALANCE, DECLINED, "1 rebalance hint: 1 not followed"),
+        (NoticeKind.REBALANCE, READY, "1 rebalance hint: 1 replaced; draining"),
+        (NoticeKind.INTERRUPTION, "", "1 spot interruption: 1 undecided; draining"),
+        (NoticeKind.NOT_READY, "99-tick", "1 node that is NotReady for too long: 1 being replaced"),
+    ],
+)
+def test_only_what_is_drained_is_called_draining(kind: NoticeKind, replacement: str, says: str) -> None:
+    noted = Interrupted("i-1", kind, int(NOW), int(NOW) + 120, replacement=replacement)
+    assert doing(Cluster(interrupted=(noted,)), None) == says
 
 
 def test_the_lock_says_who_holds_it_and_for_how_long() -> None:

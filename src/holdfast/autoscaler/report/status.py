@@ -1,37 +1,21 @@
 """What it is doing, why, and what it costs an hour: one record and one look, summed up for people."""
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.autoscaler import identity
-from holdfast.autoscaler.codec import phase
 from holdfast.autoscaler.decide import AddWorkers, Decision
 from holdfast.autoscaler.fleet import is_leaving, serving, size, staying, unlisted, without_node
 from holdfast.autoscaler.operator import mode
-from holdfast.autoscaler.reasons import Reason
-from holdfast.autoscaler.record import READY, UNNEEDED, Cluster, Interrupted, ScaleDown, ScaleUp
+from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.report.by_choice import consolidation, rotation_of
+from holdfast.autoscaler.report.doing import Action, doing, open_action
 from holdfast.autoscaler.report.gauges import launched_last_hour, refused_to_end, state_of
 from holdfast.autoscaler.scale_down.action import lift_protection
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.autoscaler.workflow import conclude
 from holdfast.cloud import NoticeKind, Offering, State
-from holdfast.cloud.text import counted
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """The open action."""
-
-    direction: str
-    action_id: str
-    lasted_s: int
-    why: str
-    progress: str
-    """In words: how far it has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +50,9 @@ class Status:
     doing: str
     why: str
     decision: str
+    """`scale-up`, `scale-down` or `hold`."""
     code: str
     """A stable code of the reason; `why` says it in words."""
-    """`scale up`, `scale down` or `hold`."""
     action: Action | None
     serving: int
     size: int
@@ -176,55 +160,6 @@ def problems(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
     return (*protected, *snapshot.problems)
 
 
-def doing(cluster: Cluster, action: Action | None) -> str:
-    told = (
-        [f"{'scaling up' if action.direction == 'up' else 'scaling down'}: {action.progress}"]
-        if action
-        else []
-    )
-    if cluster.interrupted:
-        told += _interruptions(cluster.interrupted)
-    if cluster.condemned:
-        told.append(f"{counted(len(cluster.condemned), 'machine')} being terminated")
-    return "; ".join(told) or "nothing"
-
-
-def _interruptions(interrupted: tuple[Interrupted, ...]) -> list[str]:
-    """Each kind of notice for itself: what becomes of those machines, in how many cases."""
-    told = []
-    for kind, called in KINDS.items():
-        of_kind = [affected for affected in interrupted if affected.kind is kind]
-        if not of_kind:
-            continue
-        fates = Counter(_fate(affected) for affected in of_kind)
-        replaced = ", ".join(f"{fates[fate]} {fate}" for fate in FATES if fates[fate])
-        draining = [affected for affected in of_kind if not affected.drained and kind is not NoticeKind.GONE]
-        told.append(f"{counted(len(of_kind), called)}: {replaced}{_draining(len(draining), len(of_kind))}")
-    return told
-
-
-def _fate(affected: Interrupted) -> str:
-    known = {"": "undecided", UNNEEDED: "not needed", READY: "replaced"}
-    return known.get(affected.replacement, "being replaced")
-
-
-def _draining(count: int, of: int) -> str:
-    if not count:
-        return ""
-    if count == of:
-        return {1: "; draining", 2: "; both draining"}.get(count, "; all draining")
-    return f"; {count} draining"
-
-
-KINDS = {
-    NoticeKind.INTERRUPTION: "spot interruption",
-    NoticeKind.REBALANCE: "rebalance hint",
-    NoticeKind.GONE: "lost machine",
-    NoticeKind.REPLACE: "worker to be replaced",
-}
-FATES = ("replaced", "being replaced", "not needed", "undecided")
-
-
 def _starting(cluster: Cluster, snapshot: Snapshot) -> int:
     """Each machine once: one that serves already is not starting, though its action may not know yet."""
     ready = {worker.instance_id for worker in serving(cluster, snapshot)}
@@ -237,37 +172,6 @@ def _starting(cluster: Cluster, snapshot: Snapshot) -> int:
 
 def _is_not_ready(worker: Worker) -> bool:
     return bool(worker.node_name) and not worker.joining and not worker.ready
-
-
-def open_action(cluster: Cluster, now_s: float) -> Action | None:
-    if (up := cluster.scale_up) is not None:
-        return Action("up", up.action_id, _seconds(now_s - up.started_s), up.reason, _scale_up(up))
-    if (down := cluster.scale_down) is not None:
-        return Action(
-            "down",
-            down.action_id,
-            _seconds(now_s - down.started_s),
-            REASONS.get(down.reason, "the workers are idle"),
-            _scale_down(down),
-        )
-    return None
-
-
-REASONS: Mapping[str, str] = {
-    Reason.NODE_EMPTY: "consolidation: the node is empty",
-    Reason.NODE_UNDERUSED: "consolidation: what runs there fits elsewhere",
-}
-
-
-def _scale_up(up: ScaleUp) -> str:
-    launched = len(up.instance_ids)
-    lost = f", {len(up.lost)} lost" if up.lost else ""
-    return f"{up.requested} requested, {launched} launched, {len(up.joined)} joined{lost}"
-
-
-def _scale_down(down: ScaleDown) -> str:
-    targets = ", ".join(f"{target.instance_id} {target.status.value}" for target in down.targets)
-    return f"{phase(down)}, {targets}"
 
 
 def _members(cluster: Cluster, snapshot: Snapshot, now_s: float) -> list[Member]:
