@@ -1,12 +1,18 @@
 """`cost` and `notifications` at the command line."""
 
+import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from holdfast.autoscaler.money.ledger import Ledger
+from holdfast.autoscaler.money.shares import FleetCost, NodeCost
 from holdfast.autoscaler.record import PoolFailure
+from holdfast.autoscaler.report.cost import cost
+from holdfast.cli.autoscaler.views import cost as view
 from holdfast.cloud import Market, Offering
 from tests.cli.small_shell import Shell, shell_in
 from tests.cli.small_world import USD
@@ -51,7 +57,30 @@ def test_cost_names_what_has_no_price(shell: Shell) -> None:
     assert len(found["unpriced"]) == 3
     assert "3 workers without a known price" in shell("cost").output
     assert "3 workers: what they cost is not known" in shell("cost").output
+    screen = shell("cost", "--by", "pool", "--by", "namespace", "--by", "node").output
+    assert "$0.0000" not in screen
+    assert "NAMESPACE" not in screen
+    assert " ".join(screen.split()).count("default spot 3 not known not known not known") == 1
     assert shell("cost", "--by", "moon").exit_code == 2
+
+
+@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_a_narrow_screen_shows_whole_columns_of_what_nodes_cost(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "ip-10-0-12-34"
+    node = NodeCost("i-1", name, "default", "eu-central-1a", "m5.large", "spot", 0.03, 0.1, 0.5)
+    found = cost(FleetCost((node,), {}), Ledger(), 1_800_000_000)
+    monkeypatch.setattr(view, "width", lambda: columns)
+    render = Console(width=columns, file=io.StringIO(), color_system=None)
+
+    render.print(view.screen(found, ["node"]))
+
+    text: str = render.file.getvalue()  # type: ignore[attr-defined]  # the one given above
+    assert "…" not in text
+    assert name in text
+    assert "$0.0300" in text
+    assert ("ON-DEMAND" in text) is (columns == 100)
 
 
 def test_a_saving_that_is_not_known_is_not_told_as_none(shell: Shell) -> None:
