@@ -42,4 +42,5 @@ def test_replace_refuses_what_is_unknown_or_not_ours(shell: Shell, node: str, sa
     done = shell("replace", node)
     assert done.exit_code == 1
     assert says in " ".join(done.output.split())
+    assert "doctor" not in done.output
     assert shell.record().interrupted == ()

@@ -23,9 +23,12 @@ from holdfast.autoscaler.record import (
     Launch,
     LaunchStatus,
     PoolFailure,
+    ScaleDown,
     ScaleUp,
+    Status,
+    Target,
 )
-from holdfast.autoscaler.report.doing import doing
+from holdfast.autoscaler.report.doing import doing, open_action
 from holdfast.autoscaler.report.status import status
 from holdfast.autoscaler.scale_down.drain import blockers
 from holdfast.autoscaler.settings import DrainRules
@@ -94,6 +97,13 @@ def test_interruptions_say_what_becomes_of_each() -> None:
 def test_only_what_is_drained_is_called_draining(kind: NoticeKind, replacement: str, says: str) -> None:
     noted = Interrupted("i-1", kind, int(NOW), int(NOW) + 120, replacement=replacement)
     assert doing(Cluster(interrupted=(noted,)), None) == says
+
+
+def test_a_scale_down_of_which_nothing_is_left_is_not_called_terminating() -> None:
+    targets = (Target("i-1", Status.SKIPPED),)
+    action = open_action(Cluster(scale_down=ScaleDown("9-req", int(NOW) - 60, targets)), NOW)
+    assert action is not None
+    assert action.progress == "ends, i-1 skipped"
 
 
 def test_the_lock_says_who_holds_it_and_for_how_long() -> None:

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from holdfast.autoscaler.codec import phase
 from holdfast.autoscaler.reasons import Reason
-from holdfast.autoscaler.record import DECLINED, READY, UNNEEDED, Cluster, Interrupted, ScaleDown, ScaleUp
+from holdfast.autoscaler.record import (
+    DECLINED,
+    READY,
+    UNNEEDED,
+    Cluster,
+    Interrupted,
+    ScaleDown,
+    ScaleUp,
+    Status,
+)
 from holdfast.cloud import NoticeKind
 from holdfast.cloud.text import counted
 
@@ -108,4 +117,5 @@ def _scale_up(up: ScaleUp) -> str:
 
 def _scale_down(down: ScaleDown) -> str:
     targets = ", ".join(f"{target.instance_id} {target.status.value}" for target in down.targets)
-    return f"{phase(down)}, {targets}"
+    left = down.having(Status.PLANNED, Status.DRAINED, Status.CONDEMNED)
+    return f"{phase(down) if left else 'ends'}, {targets}"

@@ -9,6 +9,7 @@ from holdfast.kernel import Event, Severity
 KINDS: Final = {kind.value: kind for kind in AutoscalerEvent}
 COST = "usdPerHour"
 """The number, in an event, of what the fleet cost when it was told."""
+SAVES = "savesUsdPerHour"
 
 LESS_CERTAIN: Final = {
     NoticeKind.REBALANCE.value: "may be taken back",
@@ -77,4 +78,6 @@ def figures(event: Event) -> str:
 def _figure(name: str, value: float) -> str:
     if name == COST:
         return f"${value:.4g} an hour"
+    if name == SAVES:
+        return f"saves ${value:.4g} an hour"
     return f"cpu {value:.0%}" if name == "cpu" else f"{name} {value:g}"
