@@ -359,6 +359,7 @@ def test_history_can_be_narrowed(shell: Shell) -> None:
     assert len(shell.json("history", "--since", "8m")) == 4
     assert [row["kind"] for row in shell.json("history", "--kind", "lockTaken")] == ["lockTaken"]
     assert "18 older ones are not shown" in shell("history", "--limit", "2").output
+    assert "1 older one is not shown" in shell("history", "--limit", "19").output
     assert "The log has: drainSkipped, lockTaken" in shell("history", "--kind", "condemmed").stderr
 
 

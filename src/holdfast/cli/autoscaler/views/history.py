@@ -89,5 +89,6 @@ def _foot(shown: Sequence[Logged], hidden: int) -> list[RenderableType]:
     if not shown:
         return [Text("Nothing in the log that fits.", QUIET)]
     if hidden:
-        return [Text(f"{hidden} older ones are not shown: raise --limit.", QUIET)]
+        older = counted(hidden, "older one is", "older ones are")
+        return [Text(f"{older} not shown: raise --limit.", QUIET)]
     return []
