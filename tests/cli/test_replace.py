@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.small_shell import Shell, shell_in
+from tests.workloads import node
 
 
 @pytest.fixture
@@ -27,6 +28,11 @@ def test_replace_writes_down_whom_and_says_what_it_waits_for(shell: Shell) -> No
     assert "is being replaced already" in shell("replace", "n-1").output
     assert "i-1 is being replaced" in shell("replace", "n-2", "--dry-run").output
     assert "i-1 (an operator asks" in shell("status").output
+
+
+def test_a_node_that_bears_its_machines_id_is_named_once(shell: Shell) -> None:
+    shell.world.its_nodes[1] = node("i-1", zone=shell.world.machines[1].zone)
+    assert shell("replace", "i-1", "--dry-run").output.startswith("i-1 (pool default, zone ")
 
 
 @pytest.mark.parametrize(

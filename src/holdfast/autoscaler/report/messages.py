@@ -4,6 +4,7 @@ from typing import Final
 
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.cloud import NoticeKind
+from holdfast.cloud.text import lasting
 from holdfast.kernel import Event, Severity
 
 KINDS: Final = {kind.value: kind for kind in AutoscalerEvent}
@@ -80,4 +81,6 @@ def _figure(name: str, value: float) -> str:
         return f"${value:.4g} an hour"
     if name == SAVES:
         return f"saves ${value:.4g} an hour"
+    if name == "before_s":
+        return f"{lasting(value)} before its time" if value >= 0 else f"{lasting(-value)} after its time"
     return f"cpu {value:.0%}" if name == "cpu" else f"{name} {value:g}"
