@@ -25,8 +25,10 @@ from holdfast.autoscaler.record import (
     PoolFailure,
     ScaleDown,
     ScaleUp,
+    Skip,
     Status,
     Target,
+    Tombstone,
 )
 from holdfast.autoscaler.report.doing import doing, open_action
 from holdfast.autoscaler.report.status import status
@@ -104,6 +106,15 @@ def test_a_scale_down_of_which_nothing_is_left_is_not_called_terminating() -> No
     action = open_action(Cluster(scale_down=ScaleDown("9-req", int(NOW) - 60, targets)), NOW)
     assert action is not None
     assert action.progress == "ends, i-1 skipped"
+
+
+def test_what_is_gone_is_not_said_to_be_tried_again() -> None:
+    kept = tuple(Skip(f"i-{n}", "a pod may not leave", int(NOW) + 600) for n in range(3))
+    gone = Cluster(skipped=kept, gone=(Tombstone("i-1", int(NOW)),))
+
+    found = status(gone, build(listings(*THREE)), settings(), NOW)
+
+    assert [each.what for each in found.soon] == ["i-0 may be tried again", "i-2 may be tried again"]
 
 
 def test_the_lock_says_who_holds_it_and_for_how_long() -> None:

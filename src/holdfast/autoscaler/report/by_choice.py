@@ -29,9 +29,7 @@ def consolidation(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_
         cluster, snapshot, settings, now_s, workers=found.instance_ids, code=found.code
     )
     if planned is None or planned.value.scale_down is None:
-        return (
-            f"nothing: {' '.join(sorted(found.instance_ids))} {found.why}, and must stay; `explain` says why"
-        )
+        return f"nothing: {' '.join(sorted(found.instance_ids))} must stay ({found.why}); `explain` says why"
     saves = planned.events[0].numbers.get("savesUsdPerHour")
     return _in_words(found, saves, planned.value.scale_down.targets[0].instance_id)
 

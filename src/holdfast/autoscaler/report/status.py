@@ -1,6 +1,6 @@
 """What it is doing, why, and what it costs an hour: one record and one look, summed up for people."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from holdfast.autoscaler import identity
@@ -130,7 +130,7 @@ def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         rotation=rotation_of(cluster, snapshot, settings, now_s),
         launches_last_hour=launched_last_hour(cluster, now_s),
         launches_per_hour_max=settings.launch_budget,
-        soon=tuple(to_come(cluster, settings, decision, now_s)),
+        soon=tuple(to_come(_without_gone(cluster, snapshot), settings, decision, now_s)),
         unhelped=tuple(f"{pods}: {why}" for pods, why in snapshot.unhelped.items()),
         troubles=_troubles(cluster, snapshot),
         problems=problems(cluster, snapshot),
@@ -203,6 +203,13 @@ def _offering(instance: Any) -> Offering:
 def _unpriced(snapshot: Snapshot) -> tuple[str, ...]:
     used = {_offering(worker.instance) for worker in snapshot.workers if worker.alive}
     return tuple(sorted(str(offering) for offering in used if snapshot.prices.usd(offering) is None))
+
+
+def _without_gone(cluster: Cluster, snapshot: Snapshot) -> Cluster:
+    """What was kept, and has gone since, is not tried again."""
+    gone = {worker.instance_id for worker in snapshot.workers if not worker.alive}
+    skipped = (skip for skip in cluster.skipped if skip.instance_id not in gone)
+    return replace(cluster, skipped=tuple(skip for skip in skipped if not cluster.is_gone(skip.instance_id)))
 
 
 def to_come(cluster: Cluster, settings: Settings, decision: Decision | None, now_s: float) -> list[Soon]:
