@@ -105,6 +105,7 @@ def test_plan_touches_and_writes_nothing(shell: Shell) -> None:
 
     assert done.exit_code == 0
     assert done.output.startswith("scale-up: below the floor")
+    assert "an hour together; the next best would have cost $" in done.output
     assert "beginScaleUp" in done.output
     assert "Nothing was touched." in done.output
     assert shell.world.touched == []
@@ -358,11 +359,14 @@ def test_history_can_be_narrowed(shell: Shell) -> None:
     assert len(shell.json("history", "--since", "8m")) == 4
     assert [row["kind"] for row in shell.json("history", "--kind", "lockTaken")] == ["lockTaken"]
     assert "18 older ones are not shown" in shell("history", "--limit", "2").output
+    assert "1 older one is not shown" in shell("history", "--limit", "19").output
     assert "The log has: drainSkipped, lockTaken" in shell("history", "--kind", "condemmed").stderr
 
 
 def test_history_of_nothing_says_so(shell: Shell) -> None:
-    assert "Nothing in the log" in shell("history").output
+    said = shell("history").output
+    assert "Nothing in the log" in said
+    assert "k3s-autoscaler, not looked at yet" in said
 
 
 def test_what_the_load_is_not_known_for_is_said(shell: Shell) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.small_shell import Shell, shell_in
+from tests.workloads import node
 
 
 @pytest.fixture
@@ -29,6 +30,11 @@ def test_replace_writes_down_whom_and_says_what_it_waits_for(shell: Shell) -> No
     assert "i-1 (an operator asks" in shell("status").output
 
 
+def test_a_node_that_bears_its_machines_id_is_named_once(shell: Shell) -> None:
+    shell.world.its_nodes[1] = node("i-1", zone=shell.world.machines[1].zone)
+    assert shell("replace", "i-1", "--dry-run").output.startswith("i-1 (pool default, zone ")
+
+
 @pytest.mark.parametrize(
     ("node", "says"),
     [
@@ -42,4 +48,5 @@ def test_replace_refuses_what_is_unknown_or_not_ours(shell: Shell, node: str, sa
     done = shell("replace", node)
     assert done.exit_code == 1
     assert says in " ".join(done.output.split())
+    assert "doctor" not in done.output
     assert shell.record().interrupted == ()

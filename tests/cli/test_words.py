@@ -15,6 +15,7 @@ from rich.text import Text
 from holdfast.adapters.logs import TextLines
 from holdfast.app.doctor import Check
 from holdfast.autoscaler.record import (
+    DECLINED,
     READY,
     UNNEEDED,
     Cluster,
@@ -22,8 +23,14 @@ from holdfast.autoscaler.record import (
     Launch,
     LaunchStatus,
     PoolFailure,
+    ScaleDown,
     ScaleUp,
+    Skip,
+    Status,
+    Target,
+    Tombstone,
 )
+from holdfast.autoscaler.report.doing import doing, open_action
 from holdfast.autoscaler.report.status import status
 from holdfast.autoscaler.scale_down.drain import blockers
 from holdfast.autoscaler.settings import DrainRules
@@ -36,7 +43,9 @@ from holdfast.cloud import Market, NoticeKind
 from holdfast.cloud.kubernetes import BudgetSpec
 from holdfast.cloud.text import counted, lasting, plain
 from holdfast.kernel import Lock
+from tests.autoscaler.unit.machines.test_requirements import TYPES
 from tests.cli.small_shell import Shell, shell_in
+from tests.cli.small_world import SmallWorld
 from tests.workloads import budget, instance, listings, node, pending, pod, settings
 
 NOW = 100_000.0
@@ -74,6 +83,40 @@ def test_interruptions_say_what_becomes_of_each() -> None:
     assert found.doing == "2 spot interruptions: 1 replaced, 1 not needed; both draining"
 
 
+@pytest.mark.parametrize(
+    ("kind", "replacement", "says"),
+    [
+        (NoticeKind.REPLACE, "", "1 worker to be replaced: 1 waiting for its turn"),
+        (NoticeKind.REPLACE, "99-tick", "1 worker to be replaced: 1 being replaced"),
+        (NoticeKind.REPLACE, READY, "1 worker to be replaced: 1 replaced; draining"),
+        (NoticeKind.REBALANCE, "99-tick", "1 rebalance hint: 1 being replaced"),
+        (NoticeKind.REBALANCE, DECLINED, "1 rebalance hint: 1 not followed"),
+        (NoticeKind.REBALANCE, READY, "1 rebalance hint: 1 replaced; draining"),
+        (NoticeKind.INTERRUPTION, "", "1 spot interruption: 1 undecided; draining"),
+        (NoticeKind.NOT_READY, "99-tick", "1 node that is NotReady for too long: 1 being replaced"),
+    ],
+)
+def test_only_what_is_drained_is_called_draining(kind: NoticeKind, replacement: str, says: str) -> None:
+    noted = Interrupted("i-1", kind, int(NOW), int(NOW) + 120, replacement=replacement)
+    assert doing(Cluster(interrupted=(noted,)), None) == says
+
+
+def test_a_scale_down_of_which_nothing_is_left_is_not_called_terminating() -> None:
+    targets = (Target("i-1", Status.SKIPPED),)
+    action = open_action(Cluster(scale_down=ScaleDown("9-req", int(NOW) - 60, targets)), NOW)
+    assert action is not None
+    assert action.progress == "ends, i-1 skipped"
+
+
+def test_what_is_gone_is_not_said_to_be_tried_again() -> None:
+    kept = tuple(Skip(f"i-{n}", "a pod may not leave", int(NOW) + 600) for n in range(3))
+    gone = Cluster(skipped=kept, gone=(Tombstone("i-1", int(NOW)),))
+
+    found = status(gone, build(listings(*THREE)), settings(), NOW)
+
+    assert [each.what for each in found.soon] == ["i-0 may be tried again", "i-2 may be tried again"]
+
+
 def test_the_lock_says_who_holds_it_and_for_how_long() -> None:
     held = Cluster(lock=Lock("run-12345678", NOW + 6))
 
@@ -100,6 +143,31 @@ def test_plan_and_status_say_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
 
     assert (planned["decision"], planned["why"]) == (found["decision"], found["why"])
     assert planned["decision"] == "hold"
+
+
+def test_plan_names_no_next_best_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = shell_in(tmp_path, monkeypatch)
+    shell.world = SmallWorld.of(1)
+
+    said = shell("plan", WORKER_SUBNET_IDS="subnet-a").output
+
+    assert "an hour together; nothing else would hold the same pods" in said
+    assert "next best" not in said
+
+
+def test_plan_names_what_is_to_be_mended_as_status_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = shell_in(tmp_path, monkeypatch)
+    shell.world.all_types = TYPES
+    asked = {"WORKER_REQUIREMENTS": '{"families": ["zz"]}'}
+
+    planned, found = shell.json("plan", **asked), shell.json("status", **asked)
+
+    (problem,) = planned["problems"]
+    assert found["problems"] == [problem]
+    assert "requirements.families = 'zz': EC2 has no such family" in problem
+    assert "families = 'zz'" in shell("plan", **asked).output
 
 
 def test_the_doctor_counts_what_it_did_not_check_and_loses_nothing_to_markup() -> None:

@@ -80,9 +80,9 @@ class Webhook:
             finally:
                 answer.close()
         except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError) as error:
-            return Busy(f"{self._host} cannot be reached: {type(error).__name__}")
+            return Busy(f"{self._host} cannot be reached: {_cause(error)}")
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            return Unknown(f"{self._host} gave no answer: {type(error).__name__}")
+            return Unknown(f"{self._host} gave no answer: {_cause(error)}")
 
     def _judge(self, status: int, body: bytes) -> None:
         if 200 <= status < 300:
@@ -93,6 +93,13 @@ class Webhook:
             raise Busy(problem)
         fix = "give the address that it redirects to" if 300 <= status < 400 else "check the address"
         raise Invalid(f"{problem} ({fix})")
+
+
+def _cause(error: BaseException) -> str:
+    """In the system's own words, such as `Connection refused`; urllib3's hold the address."""
+    while (below := error.__cause__ or error.__context__) is not None:
+        error = below
+    return (isinstance(error, OSError) and (error.strerror or str(error))) or type(error).__name__
 
 
 def key_of(secret: str) -> bytes:

@@ -201,7 +201,9 @@ def _within_bounds(
 ) -> AddWorkers | Hold:
     if _since(cluster.last_up_s, now_s) < settings.cooldown_up_s and cluster.last_up_s:
         return Hold(
-            Reason.SCALE_UP_COOLING_DOWN, "more workers are wanted: cooling down after the last scale-up"
+            Reason.SCALE_UP_COOLING_DOWN,
+            "more workers are wanted: cooling down after the last scale-up",
+            until_s=cluster.last_up_s + settings.cooldown_up_s,
         )
     room = min(settings.max_workers - possible_size(cluster, snapshot), settings.max_batch_up)
     if room <= 0:
@@ -228,9 +230,10 @@ def _of_sound_pools(scale_up: AddWorkers, cluster: Cluster, now_s: float) -> Add
     sound = tuple(need for need in scale_up.needs if is_sound(cluster, need.pool, now_s))
     if sound:
         return AddWorkers(sound, scale_up.code, scale_up.why)
-    pools = ", ".join(dict.fromkeys(need.pool for need in scale_up.needs))
+    pools = ", ".join(named := dict.fromkeys(need.pool for need in scale_up.needs))
     why = f"more workers are wanted ({scale_up.why}): pool {pools} is backing off after failed scale-ups"
-    return Hold(Reason.BACKING_OFF, why)
+    ends_s = (failure.until_s for failure in cluster.pool_failures if failure.pool in named)
+    return Hold(Reason.BACKING_OFF, why, until_s=min(ends_s, default=0.0))
 
 
 def _scaling_down(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: float) -> Decision:

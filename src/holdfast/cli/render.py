@@ -1,7 +1,7 @@
 """What views are drawn on: a terminal with its colours, or a plain hundred columns for a pipe."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -12,6 +12,8 @@ from rich.text import Text
 from holdfast.cloud.text import plain
 
 PIPE_COLUMNS, PIPE_LINES = 100, 45
+GAP = 2
+"""Between two columns."""
 
 STATES = {
     "serving": "green",
@@ -48,6 +50,19 @@ class Harmless:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         for segment in console.render(self._part, options):
             yield segment if segment.control else Segment(plain(segment.text), segment.style)
+
+
+def whole_columns(
+    heads: Sequence[str], rows: Sequence[Mapping[str, Text]], width: int, left_out_first: Sequence[str]
+) -> list[str]:
+    """As many as fit: a screen full of cut words says nothing."""
+    left = list(heads)
+    widths = {head: max(len(head), *(row[head].cell_len for row in rows)) + GAP for head in left}
+    for dispensable in left_out_first:
+        if sum(widths[head] for head in left) - GAP <= width:
+            break
+        left = [head for head in left if head != dispensable]
+    return left
 
 
 def show(*parts: RenderableType) -> None:

@@ -44,9 +44,9 @@ def command(seed: int, hours: float, bad_days: bool, as_json: bool) -> None:
     else:
         click.echo(f"seed {seed}, {hours:g} virtual hours, digest {figures['digest']}")
         for name, count in lived.actions.items():
-            click.echo(f"  {name:22} {count:6} actions")
+            click.echo(f"  {name:22} {count:6} {'action' if count == 1 else 'actions'}")
         for fate, count in struck.items():
-            click.echo(f"  {fate:22} {count:6} faults")
+            click.echo(f"  {fate:22} {count:6} {'fault' if count == 1 else 'faults'}")
         click.echo(lived.complaint() or "nothing broke, and everything healed")
     if lived.complaint():
         raise SystemExit(1)

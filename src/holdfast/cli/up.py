@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast.cloud.text import counted
+
 if TYPE_CHECKING:
     from holdfast.sim.demo import Demo, Stores
 
@@ -215,9 +217,11 @@ def _summary(demo: "Demo", as_json: bool) -> None:
         }
         click.echo(json.dumps({"summary": {**figures, "accidents": demo.accidents}}))
         return
-    click.echo(f"\n{hours:.1f} virtual hours, {demo.told} events, {demo.struck} faults, {demo.kills} kills")
+    told, struck, kills = demo.told, demo.struck, demo.kills
+    counts = f"{counted(told, 'event')}, {counted(struck, 'fault')}, {counted(kills, 'kill')}"
+    click.echo(f"\n{hours:.1f} virtual hours, {counts}")
     for name, count in actions.items():
-        click.echo(f"  {name:22} {count:4} actions ended")
+        click.echo(f"  {name:22} {count:4} {'action' if count == 1 else 'actions'} ended")
     for accident in demo.accidents:
         click.echo(f"  ACCIDENT: {accident}")
     if not demo.accidents:

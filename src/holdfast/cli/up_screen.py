@@ -53,8 +53,8 @@ def screen(
         (" Holdfast ", "bold white on dark_green"),
         f"  virtual time {clock(demo.world.now)}   speed {speed:g}   seed {demo.world.seed}   ",
         ("paused   ", "bold") if paused else "",
-        (f"{demo.struck} faults", "yellow"),
-        f"   {demo.kills} kills   {demo.told} events   ",
+        (counted(demo.struck, "fault"), "yellow"),
+        f"   {counted(demo.kills, 'kill')}   {counted(demo.told, 'event')}   ",
         ("nothing broke", "green")
         if not demo.accidents
         else (f"{len(demo.accidents)} ACCIDENTS", "bold red"),

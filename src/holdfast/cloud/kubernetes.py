@@ -40,6 +40,10 @@ class Taint(Value, frozen=True):
     value: str = ""
     effect: str = "NoSchedule"
 
+    def __str__(self) -> str:
+        """As kubectl writes it."""
+        return f"{self.key}{f'={self.value}' if self.value else ''}:{self.effect}"
+
 
 class Toleration(Value, frozen=True):
     key: str = ""

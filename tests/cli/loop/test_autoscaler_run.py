@@ -130,6 +130,22 @@ def test_steps_are_logged_with_their_action(make: Callable[[], Autoscaler], worl
     assert begun["actionId"].endswith("-run-1")
 
 
+def test_what_is_to_be_mended_is_said_once_and_again_after_a_while(make: Callable[[], Autoscaler]) -> None:
+    lines = io.StringIO()
+    set_up("text", stream=lines)
+    loop = Loop(make, "run-1", 0.01, MetricsCollector("blue"))
+    broken = TickResult(TickOutcome.IDLE, "nothing to do", problems=("pool gpu: no image",))
+
+    for at_s in range(100, 175, 2):
+        loop._say(broken, at_s, at_s)
+    loop._say(replace(broken, problems=()), 176, 176)
+    loop._say(broken, 178, 178)
+
+    # At the first look, 20 and 60 s later, and when it comes back.
+    assert lines.getvalue().count("pool gpu: no image") == 4
+    assert lines.getvalue().count("nothing to do") == 1
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_lets_the_turn_end_and_then_stops(
     make: Callable[[], Autoscaler], number: signal.Signals

@@ -35,9 +35,10 @@ cluster_name = "playground"
 database = {database}
 kubeconfig = {kubeconfig}
 region = {region}
-# Busy is what pods have reserved: nothing is measured here.
+# Busy is what pods have reserved: nothing is measured here.  So full nodes are no reason for
+# another one, but pods that find no room are.
 metrics = "requests"
-cpu_up = 0.9
+cpu_up = 1.0
 cpu_down = 0.3
 
 min_workers = 2

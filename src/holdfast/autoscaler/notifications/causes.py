@@ -11,6 +11,7 @@ from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.sweep.joined import this_hour
 from holdfast.cloud import Market
+from holdfast.cloud.text import lasting
 
 LINGERS_S = 300
 """A pool that failed is tried again after its back-off.  Until that has had time to succeed, the failure is
@@ -83,7 +84,8 @@ def _on_demand(snapshot: Snapshot, settings: Settings) -> Iterator[tuple[Cause, 
     )
     for pool in settings.pools:
         if pool.market == Market.SPOT and counted[pool.name]:
-            why = f"{counted[pool.name]} of its workers are on-demand, because spot had no capacity"
+            are = "is" if counted[pool.name] == 1 else "are"
+            why = f"{counted[pool.name]} of its workers {are} on-demand, because spot had no capacity"
             yield Cause.ON_DEMAND_FALLBACK, f"pool {pool.name}", why
 
 
@@ -98,7 +100,7 @@ def _stuck(
     down = cluster.scale_down
     if down is not None and now_s - down.started_s > settings.drain_timeout_s:
         for instance_id in down.having(Status.PLANNED):
-            why = f"it is not empty after {settings.drain_timeout_s} s"
+            why = f"it is not empty after {lasting(settings.drain_timeout_s)}"
             yield Cause.DRAIN_STUCK, named.get(instance_id, instance_id), why
 
 

@@ -1,5 +1,7 @@
 """What would be done by choice now, or why nothing is: one sentence each, the same on every screen."""
 
+from dataclasses import replace
+
 from holdfast.autoscaler.disruption import rotation
 from holdfast.autoscaler.disruption.consolidation import Removable, disruption_allowed, removable
 from holdfast.autoscaler.disruption.windows import opens_s
@@ -17,20 +19,23 @@ def consolidation(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_
     if isinstance(found, str):
         return f"nothing: {found}"
     if cluster.scaling_in_progress:
-        return f"waits for the open action; then {_in_words(found, None)}"
+        chosen = (
+            {target.instance_id for target in cluster.scale_down.targets} if cluster.scale_down else set()
+        )
+        later = replace(found, instance_ids=found.instance_ids - chosen)
+        then = f"; then {_in_words(later, None)}" if later.instance_ids else ""
+        return f"waits for the open action{then}"
     planned = scale_down.begin(
         cluster, snapshot, settings, now_s, workers=found.instance_ids, code=found.code
     )
     if planned is None or planned.value.scale_down is None:
-        return (
-            f"nothing: {' '.join(sorted(found.instance_ids))} {found.why}, and must stay; `explain` says why"
-        )
+        return f"nothing: {' '.join(sorted(found.instance_ids))} must stay ({found.why}); `explain` says why"
     saves = planned.events[0].numbers.get("savesUsdPerHour")
     return _in_words(found, saves, planned.value.scale_down.targets[0].instance_id)
 
 
 def _in_words(found: Removable, saves: float | None, which: str = "") -> str:
-    saving = f", which saves {saves:.4g} dollars an hour" if saves is not None else ""
+    saving = f", which saves ${saves:.4f} an hour" if saves is not None else ""
     return f"{which or ' or '.join(sorted(found.instance_ids))} leaves: {found.why}{saving}"
 
 

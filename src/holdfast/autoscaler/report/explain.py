@@ -74,7 +74,7 @@ def explain(cluster: Cluster, view: Listings, settings: Settings, now_s: float) 
     nodes = explain_nodes(cluster, joined, simulation, snapshot, settings, now_s)
     return Explanation(
         nodes=nodes,
-        pods=explain_pods(simulation, on_its_way(cluster, snapshot)),
+        pods=explain_pods(simulation, on_its_way(cluster, snapshot), snapshot.pool_problems),
         fleet=explain_fleet(cluster, snapshot, settings, now_s, sum(node.may_leave for node in nodes)),
     )
 

@@ -222,7 +222,7 @@ def _scales_down_only_if(
 def _cost(snapshot: Snapshot, settings: Settings) -> Condition:
     """What one more costs depends on where it goes: the least that must be left is something."""
     usd, most = snapshot.usd_per_hour(), settings.usd_per_hour_max
-    costs = f"it costs {usd:.4g} dollars an hour" if usd is not None else "what it costs is not known"
+    costs = f"it costs ${usd:.4f} an hour" if usd is not None else "what it costs is not known"
     return Condition(
         "cost ceiling",
         usd is None or usd < most,

@@ -1,7 +1,8 @@
 """For every pod that waits: which node would take it, and if none, why."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from holdfast.autoscaler.scale_down.drain import is_daemon
@@ -43,15 +44,18 @@ class PodVerdict:
         }
 
 
-def explain_pods(simulation: Simulation, on_its_way: int) -> tuple[PodVerdict, ...]:
+def explain_pods(
+    simulation: Simulation, on_its_way: int, broken: Mapping[str, str] = MappingProxyType({})
+) -> tuple[PodVerdict, ...]:
+    """`broken`: pools that cannot be launched from, and why."""
     packed = simulation.packed(on_its_way)
-    verdicts = [_verdict(fate, packed) for fate in packed.fates]
+    verdicts = [_verdict(fate, packed, broken) for fate in packed.fates]
     return (*verdicts, *_not_considered(simulation))
 
 
-def _verdict(fate: Fate, packed: Packed) -> PodVerdict:
+def _verdict(fate: Fate, packed: Packed, broken: Mapping[str, str]) -> PodVerdict:
     group = fate.group
-    why = fate.why
+    why = fate.why or _kept_from(fate, packed, broken)
     if not why and group.doubts:
         why = f"not certain: it has {group.doubts[0]}, which is not considered yet"
     if not why and not fate.helped:
@@ -60,14 +64,14 @@ def _verdict(fate: Fate, packed: Packed) -> PodVerdict:
         group.example.called,
         len(group.pods),
         tuple(sorted({owner_of(pod) for pod in group.pods})),
-        tuple(_takers(fate, packed.opened)),
+        tuple(_takers(fate, packed.opened, broken)),
         why,
         fate.unsatisfiable,
         group.example.scheduler_says,
     )
 
 
-def _takers(fate: Fate, opened: Iterable[Room]) -> Iterable[str]:
+def _takers(fate: Fate, opened: Iterable[Room], broken: Mapping[str, str]) -> Iterable[str]:
     pool_of = {room.name: room.pool for room in opened}
     there = [placed for placed in fate.placed if placed.room not in pool_of]
     for placed in there[:NAMED_MAX]:
@@ -77,8 +81,17 @@ def _takers(fate: Fate, opened: Iterable[Room]) -> Iterable[str]:
         yield f"{len(there) - NAMED_MAX} more nodes: {_pods(others)}"
     for pool in dict.fromkeys(pool_of.values()):
         new = [placed.count for placed in fate.placed if pool_of.get(placed.room) == pool]
-        if new:
+        if new and pool not in broken:
             yield f"{len(new)} new of pool {pool}: {_pods(sum(new))}"
+
+
+def _kept_from(fate: Fate, packed: Packed, broken: Mapping[str, str]) -> str:
+    """A new node of a pool that cannot be launched from does not come."""
+    placed = {each.room for each in fate.placed}
+    pools = dict.fromkeys(room.pool for room in packed.opened if room.name in placed)
+    return "; ".join(
+        f"pool {pool} cannot be launched from: {broken[pool]}" for pool in pools if pool in broken
+    )
 
 
 def _pods(count: int) -> str:

@@ -4,11 +4,13 @@ from typing import Final
 
 from holdfast.autoscaler.events import AutoscalerEvent
 from holdfast.cloud import NoticeKind
+from holdfast.cloud.text import lasting
 from holdfast.kernel import Event, Severity
 
 KINDS: Final = {kind.value: kind for kind in AutoscalerEvent}
 COST = "usdPerHour"
 """The number, in an event, of what the fleet cost when it was told."""
+SAVES = "savesUsdPerHour"
 
 LESS_CERTAIN: Final = {
     NoticeKind.REBALANCE.value: "may be taken back",
@@ -77,4 +79,8 @@ def figures(event: Event) -> str:
 def _figure(name: str, value: float) -> str:
     if name == COST:
         return f"${value:.4g} an hour"
+    if name == SAVES:
+        return f"saves ${value:.4g} an hour"
+    if name == "before_s":
+        return f"{lasting(value)} before its time" if value >= 0 else f"{lasting(-value)} after its time"
     return f"cpu {value:.0%}" if name == "cpu" else f"{name} {value:g}"

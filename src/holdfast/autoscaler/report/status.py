@@ -1,37 +1,21 @@
 """What it is doing, why, and what it costs an hour: one record and one look, summed up for people."""
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from holdfast.autoscaler import identity
-from holdfast.autoscaler.codec import phase
 from holdfast.autoscaler.decide import AddWorkers, Decision
 from holdfast.autoscaler.fleet import is_leaving, serving, size, staying, unlisted, without_node
 from holdfast.autoscaler.operator import mode
-from holdfast.autoscaler.reasons import Reason
-from holdfast.autoscaler.record import READY, UNNEEDED, Cluster, Interrupted, ScaleDown, ScaleUp
+from holdfast.autoscaler.record import Cluster
 from holdfast.autoscaler.report.by_choice import consolidation, rotation_of
+from holdfast.autoscaler.report.doing import Action, doing, open_action
 from holdfast.autoscaler.report.gauges import launched_last_hour, refused_to_end, state_of
 from holdfast.autoscaler.scale_down.action import lift_protection
 from holdfast.autoscaler.settings import Settings
 from holdfast.autoscaler.snapshot import Snapshot, Worker
 from holdfast.autoscaler.workflow import conclude
 from holdfast.cloud import NoticeKind, Offering, State
-from holdfast.cloud.text import counted
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """The open action."""
-
-    direction: str
-    action_id: str
-    lasted_s: int
-    why: str
-    progress: str
-    """In words: how far it has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +50,9 @@ class Status:
     doing: str
     why: str
     decision: str
+    """`scale-up`, `scale-down` or `hold`."""
     code: str
     """A stable code of the reason; `why` says it in words."""
-    """`scale up`, `scale down` or `hold`."""
     action: Action | None
     serving: int
     size: int
@@ -146,10 +130,10 @@ def status(cluster: Cluster, snapshot: Snapshot, settings: Settings, now_s: floa
         rotation=rotation_of(cluster, snapshot, settings, now_s),
         launches_last_hour=launched_last_hour(cluster, now_s),
         launches_per_hour_max=settings.launch_budget,
-        soon=tuple(to_come(cluster, settings, decision, now_s)),
+        soon=tuple(to_come(_without_gone(cluster, snapshot), settings, decision, now_s)),
         unhelped=tuple(f"{pods}: {why}" for pods, why in snapshot.unhelped.items()),
         troubles=_troubles(cluster, snapshot),
-        problems=_problems(cluster, snapshot),
+        problems=problems(cluster, snapshot),
         lock_owner=owner,
         lock_left_s=left_s,
     )
@@ -167,61 +151,13 @@ def _troubles(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
     return (refusal, *snapshot.troubles) if refusal else snapshot.troubles
 
 
-def _problems(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
+def problems(cluster: Cluster, snapshot: Snapshot) -> tuple[str, ...]:
+    """What an operator must mend."""
     protected = (
         f"EC2 refuses to end {i}: {lift_protection(i)}, or grant ec2:TerminateInstances on it"
         for i in refused_to_end(cluster)
     )
     return (*protected, *snapshot.problems)
-
-
-def doing(cluster: Cluster, action: Action | None) -> str:
-    told = (
-        [f"{'scaling up' if action.direction == 'up' else 'scaling down'}: {action.progress}"]
-        if action
-        else []
-    )
-    if cluster.interrupted:
-        told += _interruptions(cluster.interrupted)
-    if cluster.condemned:
-        told.append(f"{counted(len(cluster.condemned), 'machine')} being terminated")
-    return "; ".join(told) or "nothing"
-
-
-def _interruptions(interrupted: tuple[Interrupted, ...]) -> list[str]:
-    """Each kind of notice for itself: what becomes of those machines, in how many cases."""
-    told = []
-    for kind, called in KINDS.items():
-        of_kind = [affected for affected in interrupted if affected.kind is kind]
-        if not of_kind:
-            continue
-        fates = Counter(_fate(affected) for affected in of_kind)
-        replaced = ", ".join(f"{fates[fate]} {fate}" for fate in FATES if fates[fate])
-        draining = [affected for affected in of_kind if not affected.drained and kind is not NoticeKind.GONE]
-        told.append(f"{counted(len(of_kind), called)}: {replaced}{_draining(len(draining), len(of_kind))}")
-    return told
-
-
-def _fate(affected: Interrupted) -> str:
-    known = {"": "undecided", UNNEEDED: "not needed", READY: "replaced"}
-    return known.get(affected.replacement, "being replaced")
-
-
-def _draining(count: int, of: int) -> str:
-    if not count:
-        return ""
-    if count == of:
-        return {1: "; draining", 2: "; both draining"}.get(count, "; all draining")
-    return f"; {count} draining"
-
-
-KINDS = {
-    NoticeKind.INTERRUPTION: "spot interruption",
-    NoticeKind.REBALANCE: "rebalance hint",
-    NoticeKind.GONE: "lost machine",
-    NoticeKind.REPLACE: "worker to be replaced",
-}
-FATES = ("replaced", "being replaced", "not needed", "undecided")
 
 
 def _starting(cluster: Cluster, snapshot: Snapshot) -> int:
@@ -236,37 +172,6 @@ def _starting(cluster: Cluster, snapshot: Snapshot) -> int:
 
 def _is_not_ready(worker: Worker) -> bool:
     return bool(worker.node_name) and not worker.joining and not worker.ready
-
-
-def open_action(cluster: Cluster, now_s: float) -> Action | None:
-    if (up := cluster.scale_up) is not None:
-        return Action("up", up.action_id, _seconds(now_s - up.started_s), up.reason, _scale_up(up))
-    if (down := cluster.scale_down) is not None:
-        return Action(
-            "down",
-            down.action_id,
-            _seconds(now_s - down.started_s),
-            REASONS.get(down.reason, "the workers are idle"),
-            _scale_down(down),
-        )
-    return None
-
-
-REASONS: Mapping[str, str] = {
-    Reason.NODE_EMPTY: "consolidation: the node is empty",
-    Reason.NODE_UNDERUSED: "consolidation: what runs there fits elsewhere",
-}
-
-
-def _scale_up(up: ScaleUp) -> str:
-    launched = len(up.instance_ids)
-    lost = f", {len(up.lost)} lost" if up.lost else ""
-    return f"{up.requested} requested, {launched} launched, {len(up.joined)} joined{lost}"
-
-
-def _scale_down(down: ScaleDown) -> str:
-    targets = ", ".join(f"{target.instance_id} {target.status.value}" for target in down.targets)
-    return f"{phase(down)}, {targets}"
 
 
 def _members(cluster: Cluster, snapshot: Snapshot, now_s: float) -> list[Member]:
@@ -298,6 +203,13 @@ def _offering(instance: Any) -> Offering:
 def _unpriced(snapshot: Snapshot) -> tuple[str, ...]:
     used = {_offering(worker.instance) for worker in snapshot.workers if worker.alive}
     return tuple(sorted(str(offering) for offering in used if snapshot.prices.usd(offering) is None))
+
+
+def _without_gone(cluster: Cluster, snapshot: Snapshot) -> Cluster:
+    """What was kept, and has gone since, is not tried again."""
+    gone = {worker.instance_id for worker in snapshot.workers if not worker.alive}
+    skipped = (skip for skip in cluster.skipped if skip.instance_id not in gone)
+    return replace(cluster, skipped=tuple(skip for skip in skipped if not cluster.is_gone(skip.instance_id)))
 
 
 def to_come(cluster: Cluster, settings: Settings, decision: Decision | None, now_s: float) -> list[Soon]:

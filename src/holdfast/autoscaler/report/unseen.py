@@ -5,7 +5,8 @@ from typing import Any
 
 from holdfast.autoscaler.operator import mode
 from holdfast.autoscaler.record import Cluster
-from holdfast.autoscaler.report.status import Action, Soon, doing, holder_of_lock, open_action, to_come
+from holdfast.autoscaler.report.doing import Action, doing, open_action
+from holdfast.autoscaler.report.status import Soon, holder_of_lock, to_come
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud.kubernetes import UNREACHABLE
 from holdfast.cloud.text import lasting

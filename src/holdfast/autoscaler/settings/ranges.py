@@ -90,6 +90,10 @@ SHAPES: Mapping[str, Shape] = {
         "an address such as https://sqs.eu-central-1.amazonaws.com/123456789012/notices",
     ),
     "notify_webhook_url": Shape(PROTECTED_URL, "an address such as https://hooks.example.com/holdfast"),
+    "notify_webhook_secret": Shape(
+        r"(?s:(?!whsec_).*)|whsec_([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)",
+        "whsec_ and the key in base64, or any text that begins otherwise",
+    ),
     "notify_slack_url": Shape(PROTECTED_URL, "an address such as https://hooks.slack.com/services/T0/B0/…"),
     "notify_sns_topic_arn": Shape(
         r"(arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}(\.fifo)?)?",

@@ -1,6 +1,7 @@
 """What a pool asks of its machines, where it names no types: families, sizes, disks."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
@@ -45,6 +46,7 @@ PARSERS: Mapping[str, Callable[[object], object]] = {
     "local_disk": flag,
     "burstable": flag,
 }
+FAMILY = re.compile(r"[a-z0-9-]+")
 NAMES = tuple(each.name for each in fields(Requirements))
 
 
@@ -71,6 +73,14 @@ def requirements(value: object) -> Requirements:
 
 
 def _sound(asked: Requirements) -> Requirements:
+    for family in asked.families:
+        if not FAMILY.fullmatch(family):
+            raise Unfit(
+                f"its families = {family!r}: a family is what stands before the dot, such as m6i, or m"
+            )
+    for each in asked.excluded_types:
+        if not {".", "*"} & {*each}:
+            raise Unfit(f"its excluded_types = {each!r} is no type: write {each}.* for all of a family")
     for low, high in (("vcpus_min", "vcpus_max"), ("memory_gib_min", "memory_gib_max")):
         least, most = getattr(asked, low), getattr(asked, high)
         if least < 0 or most < 0:

@@ -66,6 +66,7 @@ class Turn:
         self._stepped: Ahead | None = None
         """What the last step asked for."""
         self._steps: list[str] = []
+        self._last_told: tuple[str, ...] = ()
         self._done = 0
         """Commits that were made."""
         self._conflicts = self._in_a_row = 0
@@ -229,7 +230,11 @@ class Turn:
     def _tell(self, ahead: Write[Cluster] | Do[Effect]) -> None:
         from holdfast.autoscaler.report.preview import in_words  # an idle tick has nothing to tell
 
-        for step in in_words(ahead):
+        steps = in_words(ahead)
+        if steps == self._last_told:
+            return  # another round of the same drain
+        self._last_told = steps
+        for step in steps:
             self._steps.append(step)
             self._told(step)
 

@@ -8,6 +8,7 @@ import click
 
 from holdfast.cli.autoscaler.session import session
 from holdfast.cli.session import WRONG, options, say, say_json
+from holdfast.cloud.text import counted
 
 if TYPE_CHECKING:
     from holdfast.autoscaler.notifications.deliver import Channel
@@ -87,7 +88,8 @@ def _rows(board: "Board") -> list[dict[str, Any]]:
 def _state(receipt: "Receipt") -> str:
     if receipt.told:
         return f"{receipt.stage}: told"
-    return f"{receipt.stage}: tried {receipt.tries} times" if receipt.tries else f"{receipt.stage}: due"
+    tried = f"tried {counted(receipt.tries, 'time')}" if receipt.tries else "due"
+    return f"{receipt.stage}: {tried}"
 
 
 def _show(board: "Board") -> None:

@@ -27,6 +27,7 @@ def command(config: Path | None, as_json: bool) -> None:
     from holdfast.autoscaler.codec import SUBJECT
     from holdfast.autoscaler.report.by_choice import consolidation, rotation_of
     from holdfast.autoscaler.report.preview import preview
+    from holdfast.autoscaler.report.status import problems
 
     with session(config, as_json) as ours:
         with busy("looking around"):
@@ -34,7 +35,7 @@ def command(config: Path | None, as_json: bool) -> None:
             cluster = autoscaler.store.read(SUBJECT).value
             snapshot = autoscaler.snapshot(owner("plan"), cluster)
         previewed = preview(cluster, snapshot, autoscaler.settings, autoscaler.clock.now_s())
-        decision = previewed.decision.word
+        decision, to_mend = previewed.decision.word, problems(cluster, snapshot)
         now_s, by_choice = autoscaler.clock.now_s(), dict[str, str]()
         for name, says in (("consolidation", consolidation), ("rotation", rotation_of)):
             by_choice[name] = says(cluster, snapshot, autoscaler.settings, now_s)
@@ -47,6 +48,7 @@ def command(config: Path | None, as_json: bool) -> None:
                     **previewed.bill.as_json(),
                     "unsatisfiable": list(snapshot.unsatisfiable),
                     "troubles": list(snapshot.troubles),
+                    "problems": list(to_mend),
                     **by_choice,
                 }
             )
@@ -59,7 +61,7 @@ def command(config: Path | None, as_json: bool) -> None:
         for name, said in by_choice.items():
             if not said.startswith("off"):
                 say(f"{name}: {said}")
-        for trouble in (*snapshot.troubles, *snapshot.unsatisfiable):
+        for trouble in (*snapshot.troubles, *to_mend, *snapshot.unsatisfiable):
             say(f"  ! {trouble}", fg="yellow")
         say("Nothing was touched.")
 
@@ -68,4 +70,7 @@ def _say_bill(bill: "Bill") -> None:
     for machine in bill.machines:
         say(f"  {machine}")
     if bill.machines:
-        say(f"  ${bill.usd:.4f} an hour together; the next best would have cost ${bill.next_best_usd:.4f}")
+        other = "nothing else would hold the same pods"
+        if any(machine.next_best for machine in bill.machines):
+            other = f"the next best would have cost ${bill.next_best_usd:.4f}"
+        say(f"  ${bill.usd:.4f} an hour together; {other}")

@@ -43,7 +43,8 @@ def command(config: Path | None, as_json: bool, node: str, why: str, dry_run: bo
         if as_json:
             say_json({"instance": i, "node": worker.node_name, "asked": changed, "waits_for": waits_for})
             return
-        where = f"{worker.node_name} ({i}, pool {worker.instance.pool}, zone {worker.instance.zone})"
+        machine = "" if worker.node_name == i else f"{i}, "
+        where = f"{worker.node_name} ({machine}pool {worker.instance.pool}, zone {worker.instance.zone})"
         if dry_run:
             say(f"{where} would be replaced: a new worker of the same pool and zone joins first.")
         elif changed:

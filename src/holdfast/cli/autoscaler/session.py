@@ -24,6 +24,9 @@ creating = click.option(
 ANYONES = frozenset({"KUBECONFIG", "REGION"})
 """Variables that shells have for other reasons: they do not say that a cluster was meant."""
 
+SAY_THEMSELVES = ("no channel is set", "no worker has this name", "replace it yourself")
+"""Of problems that name their fix, and of which the doctor knows nothing."""
+
 
 @dataclass(frozen=True)
 class Session:
@@ -63,6 +66,8 @@ def hint(problem: str) -> str:
     """Where to go from here."""
     if "ResourceNotFoundException" in problem:
         return "`holdfast autoscaler tick --create-tables` makes the tables, as does deploy/aws-sam."
+    if any(words in problem for words in SAY_THEMSELVES):
+        return ""
     return common_hint(problem) or "`holdfast autoscaler doctor` checks what is missing."
 
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.autoscaler.decide import UNSEEN_MAX_S, AddWorkers, Hold, decide, pending_for_s
-from holdfast.autoscaler.record import Cluster
+from holdfast.autoscaler.reasons import Reason
+from holdfast.autoscaler.record import Cluster, PoolFailure
 from holdfast.autoscaler.snapshot import NEVER_S
 from holdfast.autoscaler.snapshot.build import build
 from holdfast.cloud.kubernetes import Pod
@@ -55,6 +56,21 @@ def test_workers_are_asked_for_once_the_pod_itself_has_waited() -> None:
     held = decide(noted, unripe, SETTINGS, NOW_S)
     assert isinstance(held, Hold)
     assert held.until_s == NOW_S + 1, "then another decision is due"
+
+
+def test_where_workers_are_wanted_the_end_of_what_keeps_them_from_coming_is_known() -> None:
+    """A loop turns then: what waits must not wait for its next regular turn too."""
+    ripe = snapshot(worker("i-1"), worker("i-2"), pending=1)
+    noted = replace(SEEN_NOW, pending_since_s=int(NOW_S) - 999)
+    cooling = replace(noted, last_up_s=int(NOW_S) - SETTINGS.cooldown_up_s + 7)
+    failed = replace(noted, pool_failures=(PoolFailure("default", 1, int(NOW_S) + 40, "no image"),))
+
+    held = [decide(cluster, ripe, SETTINGS, NOW_S) for cluster in (cooling, failed)]
+
+    assert [(each.code, each.until_s) for each in held if isinstance(each, Hold)] == [
+        (Reason.SCALE_UP_COOLING_DOWN, NOW_S + 7),
+        (Reason.BACKING_OFF, NOW_S + 40),
+    ]
 
 
 def refused(name: str, *, since_s: float | None, cpu: str = "1") -> Pod:

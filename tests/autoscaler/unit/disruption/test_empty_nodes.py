@@ -9,6 +9,7 @@ from holdfast.autoscaler.disruption.windows import window
 from holdfast.autoscaler.ports import Drain
 from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster, ScaleDown, Target
+from holdfast.autoscaler.report.by_choice import consolidation
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.snapshot.build import build
@@ -65,6 +66,16 @@ def test_an_empty_node_leaves_alone_after_its_time_and_says_what_that_saves() ->
     assert [e.kind for e in write.events] == ["decision", "beginScaleDown"]
     assert write.events[0].code == Reason.NODE_EMPTY
     assert write.events[1].numbers["savesUsdPerHour"] == 0.05
+
+
+def test_what_the_open_action_removes_is_not_what_consolidation_removes_next() -> None:
+    both = replace(CALM, underused=empty("i-1", "i-3"))
+    open_one = replace(both, scale_down=ScaleDown("9-req", int(NOW_S) - 60, (Target("i-1"),), "NodeEmpty"))
+    alone = replace(open_one, underused=empty("i-1"))
+
+    said = [consolidation(each, seen("i-1", "i-3"), CONSOLIDATING, NOW_S) for each in (open_one, alone)]
+
+    assert said == ["waits for the open action; then i-3 leaves: empty for 30m", "waits for the open action"]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_brake_and_on_demand_in_place_of_spot_are_seen_in_the_fleet() -> None:
     on_demand = worker("i-1", market=Market.ON_DEMAND)
     assert found(Cluster(), on_demand) == {
         (Cause.ON_DEMAND_FALLBACK, "pool default"): (
-            "1 of its workers are on-demand, because spot had no capacity"
+            "1 of its workers is on-demand, because spot had no capacity"
         )
     }
     never_spot = Settings(pools=(Pool(market="on-demand"),))

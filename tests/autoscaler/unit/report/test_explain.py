@@ -333,3 +333,12 @@ def test_everything_is_plain_json() -> None:
         "consolidation",
         "rotation",
     } == set(said["fleet"])
+
+
+def test_a_pool_that_cannot_be_launched_from_takes_no_pod() -> None:
+    look = listings(node("n-1"), pods=[pod("web-0", node="n-1", cpu="1"), pending("web-1", cpu="1500m")])
+    (before,) = told(look).pods
+    (after,) = told(replace(look, pool_problems={"default": "no image"})).pods
+
+    assert before.takers == ("1 new of pool default: 1 pod",)
+    assert (after.takers, after.why) == ((), "pool default cannot be launched from: no image")

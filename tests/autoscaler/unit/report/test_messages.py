@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.autoscaler.events import AutoscalerEvent
-from holdfast.autoscaler.report.messages import COST, figures, kinds_called, reason, severity, told
+from holdfast.autoscaler.report.messages import COST, SAVES, figures, kinds_called, reason, severity, told
 from holdfast.kernel import Event, Severity
 from tests.tidy.repository import nodes, python, tree
 
@@ -93,3 +93,13 @@ def test_numbers_are_told_where_they_say_something() -> None:
 def test_a_reason_is_not_said_twice() -> None:
     assert reason(Event("joined", 0.0, "i-1", "i-1")) == ""
     assert reason(Event("joined", 0.0, "i-1", "node-1")) == "node-1"
+
+
+def test_what_is_saved_is_told_in_dollars() -> None:
+    saves = Event(AutoscalerEvent.BEGIN_SCALE_DOWN, 0.0, numbers={"workers": 4, SAVES: 0.0125})
+    assert figures(saves) == "workers 4, saves $0.0125 an hour"
+
+
+def test_when_a_node_was_drained_is_told_as_people_tell_times() -> None:
+    times = [figures(Event(AutoscalerEvent.DRAINED, 0.0, numbers={"before_s": s})) for s in (92.54, -5.0)]
+    assert times == ["1m33s before its time", "5 s after its time"]

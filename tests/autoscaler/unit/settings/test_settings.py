@@ -178,6 +178,7 @@ def test_all_problems_are_named_at_once_each_as_it_was_spelled() -> None:
         ({"STATE_TABLE": "tafel-\u00e4"}, "STATE_TABLE = 'tafel-\u00e4': must be a table name"),
         ({"K8S_API_TOKEN_PARAM": "/k3s/\u00e4"}, "must be the name of an SSM parameter"),
         ({"COOLDOWN_UP_SEC": "-5"}, "COOLDOWN_UP_SEC = -5: must be at least 0 and at most 31536000"),
+        ({"WORKER_TAINTS": "gpu=a:Never"}, "WORKER_TAINTS = 'gpu=a:Never': the effect of gpu must be one of"),
         ({"OBSERVE": "maybe"}, "OBSERVE = 'maybe': give true or false"),
         ({"CPU_DOWN": "0.8"}, "CPU_DOWN = 0.8 against cpu_up = 0.7 (the default): must be lower"),
         ({"CPU_DOWN": "0.7"}, "must be lower"),

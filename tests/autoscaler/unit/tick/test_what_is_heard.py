@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from holdfast.autoscaler.record import Cluster
 from holdfast.cloud import Market, Notice, NoticeKind, State
 from holdfast.cloud.announcements import Announcement
+from holdfast.cloud.kubernetes import Evicted, Eviction
 from holdfast.kernel import HoldfastError, Invalid
-from tests.autoscaler.unit.tick.test_tick import NOW_S, Bench
+from tests.autoscaler.unit.tick.test_tick import NOW_S, Bench, draining
 from tests.cli.small_world import SmallWorld
 
 
@@ -32,6 +33,17 @@ def a_world() -> Telling:
     assert isinstance(world, Telling)
     world.machines = [replace(each, market=Market.SPOT) for each in world.machines]
     return world
+
+
+def test_rounds_of_one_drain_are_told_once() -> None:
+    world, cluster = draining()
+    world.evict = lambda pod, **said: Evicted(Eviction.REFUSED, "needs 1")  # type: ignore[method-assign]
+    bench = Bench(world, cluster)
+
+    result = bench.tick(for_s=100)
+
+    assert result.outcome == "out of time"
+    assert result.steps.count("drain i-3") == 1, result.steps
 
 
 MARKED = Notice("i-0", NoticeKind.INTERRUPTION, int(NOW_S), int(NOW_S) + 120)

@@ -26,6 +26,7 @@ BUDGETS = f"/apis/policy/v1/namespaces/{SPACE}/poddisruptionbudgets"
 QUICK = {
     "MIN_WORKERS": "3", "PENDING_UP_SEC": "1", "IDLE_DOWN_SEC": "2", "COOLDOWN_UP_SEC": "1",
     "COOLDOWN_DOWN_SEC": "1", "NOT_READY_SEC": "2", "AFTER_CORDON_SEC": "1", "KEEP_LAST_OF_ZONE": "false",
+    "CPU_UP": "0.9",
 }  # fmt: skip
 
 

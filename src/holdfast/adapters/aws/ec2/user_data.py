@@ -101,22 +101,20 @@ def _flags(agent: K3sAgent) -> Iterator[str]:
     yield f'--node-label="{TYPE_LABEL}=$type"'
     yield f'--node-label="{CAPACITY_LABEL}=$capacity"'
     for key, value in sorted(agent.labels.items()):
-        yield f"--node-label={shlex.quote(_label(agent.pool, key, value))}"
+        yield f"--node-label={shlex.quote(_label(key, value))}"
     yield f"--node-taint={JOINING_TAINT}=true:NoSchedule"
     for taint in agent.taints:
         yield f"--node-taint={shlex.quote(_taint(taint))}"
 
 
-def _label(pool: str, key: str, value: str) -> str:
+def _label(key: str, value: str) -> str:
     if not LABEL_KEY.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
-        raise Invalid(f"labels of pool {pool}: {key}={value} is no label that Kubernetes would take")
+        raise Invalid(f"labels: {key}={value} is no label that Kubernetes would take")
     if key in OURS:
-        raise Invalid(
-            f"labels of pool {pool}: {key} is about the machine, and is set by itself: leave it out"
-        )
+        raise Invalid(f"labels: {key} is about the machine, and is set by itself: leave it out")
     if not may_be_set_by_kubelet(key):
         raise Invalid(
-            f"labels of pool {pool}: {key} is in a domain that Kubernetes keeps for itself, and a "
+            f"labels: {key} is in a domain that Kubernetes keeps for itself, and a "
             "kubelet that sets it does not start (use a domain of your own, or node.kubernetes.io/…)"
         )
     return f"{key}={value}"

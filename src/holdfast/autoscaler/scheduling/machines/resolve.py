@@ -16,8 +16,8 @@ from holdfast.kernel import Invalid
 NAME: Final = re.compile(r"(?P<letters>[a-z]+)(?P<generation>\d+)[a-z0-9-]*")
 MIB_PER_GIB: Final = 1_024
 
-Check = tuple[str, Callable[[MachineType], bool]]
-"""What is required, as it is written, and whether a type meets it."""
+Check = tuple[str, str, Callable[[MachineType], bool]]
+"""What is required, as it is written; how to require less; and whether a type meets it."""
 
 
 def family_of(name: str) -> str:
@@ -40,13 +40,13 @@ def resolved(asked: Requirements, architecture: str, types: Sequence[MachineType
     left = list(types)
     if not left:
         raise Invalid("requirements: EC2 lists no instance type at all in this region; give instance_types")
-    for says, holds in _checks(asked, architecture):
+    for says, fix, holds in _checks(asked, architecture):
         met = [each for each in left if holds(each)]
         if not met:
-            raise Invalid(
-                f"requirements.{says}: none of the {len(left)} types that meet what stands before it does; "
-                "widen it, or give instance_types"
-            )
+            none = "the one type that what stands before it leaves does not meet it"
+            if len(left) > 1:
+                none = f"none of the {len(left)} types that what stands before it leaves meets it"
+            raise Invalid(f"{says}: {none}; {fix}, or give instance_types")
         left = met
     return tuple(
         each.name for each in sorted(left, key=lambda each: (each.vcpus, each.memory_mib, each.name))
@@ -65,31 +65,39 @@ def unknown_families(asked: Requirements, types: Sequence[MachineType]) -> tuple
 
 def _checks(asked: Requirements, architecture: str) -> Iterator[Check]:
     """In the order in which they are told."""
-    yield f"architecture = {architecture!r}", lambda each: each.shape.architecture == architecture
+    yield (
+        f"architecture = {architecture!r}",
+        "give the other one",
+        lambda each: each.shape.architecture == architecture,
+    )
     if asked.families:
         families = set(asked.families)
         yield (
-            f"families = {', '.join(asked.families)!r}",
+            f"requirements.families = {', '.join(asked.families)!r}",
+            "name others",
             lambda each: bool({family_of(each.name), letters_of(each.name)} & families),
         )
     if asked.generations:
         yield (
-            f"generations = {', '.join(map(str, asked.generations))!r}",
+            f"requirements.generations = {', '.join(map(str, asked.generations))!r}",
+            "name others",
             lambda each: generation_of(each.name) in asked.generations,
         )
     yield from _sizes(asked)
     if asked.excluded_types:
         yield (
-            f"excluded_types = {', '.join(asked.excluded_types)!r}",
+            f"requirements.excluded_types = {', '.join(asked.excluded_types)!r}",
+            "exclude fewer",
             lambda each: not any(_matches(pattern, each.name) for pattern in asked.excluded_types),
         )
     if asked.local_disk is not None:
         yield (
-            f"local_disk = {str(asked.local_disk).lower()}",
+            f"requirements.local_disk = {str(asked.local_disk).lower()}",
+            "leave it out",
             lambda each: bool(each.local_disk_gib) == asked.local_disk,
         )
     if not asked.burstable:
-        yield "burstable = false", lambda each: not each.burstable
+        yield "requirements.burstable = false", "set it to true", lambda each: not each.burstable
     yield from _usual(asked)
 
 
@@ -99,13 +107,29 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def _sizes(asked: Requirements) -> Iterator[Check]:
-    yield f"vcpus_min = {asked.vcpus_min}", lambda each: each.vcpus >= asked.vcpus_min
-    if asked.vcpus_max:
-        yield f"vcpus_max = {asked.vcpus_max}", lambda each: each.vcpus <= asked.vcpus_max
     least, most = asked.memory_gib_min * MIB_PER_GIB, asked.memory_gib_max * MIB_PER_GIB
-    yield f"memory_gib_min = {asked.memory_gib_min:g}", lambda each: each.memory_mib >= least
+    yield (
+        f"requirements.vcpus_min = {asked.vcpus_min}",
+        "lower it",
+        lambda each: each.vcpus >= asked.vcpus_min,
+    )
+    if asked.vcpus_max:
+        yield (
+            f"requirements.vcpus_max = {asked.vcpus_max}",
+            "raise it",
+            lambda each: each.vcpus <= asked.vcpus_max,
+        )
+    yield (
+        f"requirements.memory_gib_min = {asked.memory_gib_min:g}",
+        "lower it",
+        lambda each: each.memory_mib >= least,
+    )
     if most:
-        yield f"memory_gib_max = {asked.memory_gib_max:g}", lambda each: each.memory_mib <= most
+        yield (
+            f"requirements.memory_gib_max = {asked.memory_gib_max:g}",
+            "raise it",
+            lambda each: each.memory_mib <= most,
+        )
 
 
 def _usual(asked: Requirements) -> Iterator[Check]:
@@ -113,9 +137,16 @@ def _usual(asked: Requirements) -> Iterator[Check]:
     named = set(asked.families)
 
     def usual(each: MachineType) -> bool:
-        if each.bare_metal:
-            return False
         by_name = bool({family_of(each.name), letters_of(each.name)} & named)
         return by_name or (not each.accelerated and (each.current or bool(asked.generations)))
 
-    yield "families (bare metal, accelerators and old generations are left out unless named)", usual
+    yield (
+        "requirements (bare metal is left out)",
+        "name a family that has other sizes too",
+        lambda each: not each.bare_metal,
+    )
+    yield (
+        "requirements (accelerators and old generations are left out)",
+        "name their families to have them",
+        usual,
+    )

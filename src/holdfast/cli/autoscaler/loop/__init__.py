@@ -46,6 +46,8 @@ class Loop:
     """Up to which the log has been counted."""
     _said: tuple[str, str] = ("", "")
     """What the last turn came to: said again only when it changes."""
+    _problems: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """What an operator must mend: when each is said again, and how long after that."""
     _failing_since_s: float = 0.0
     """Since when no turn could do its work; 0: the last one did."""
     _say_again_s: float = 0.0
@@ -95,11 +97,21 @@ class Loop:
                 log.info("it works again, after %s", lasting(now_s - self._failing_since_s))
             self._failing_since_s = 0.0
             said = (result.outcome, result.code or result.why)
-            level = logging.DEBUG if self._said == said and not result.problems else logging.INFO
+            level = logging.DEBUG if self._said == said else logging.INFO
             self._said = said
             log.log(level, "%s", result.told)
-        for problem in result.problems:
-            log.error("%s", problem)
+        self._say_problems(result.problems, now_s)
+
+    def _say_problems(self, problems: Sequence[str], now_s: float) -> None:
+        """One that lasts is not said at every turn: with --every 2 nothing else could be read."""
+        said: dict[str, tuple[float, float]] = {}
+        for problem in problems:
+            again_s, pause_s = self._problems.get(problem, (now_s, SAY_AGAIN_S))
+            if now_s >= again_s:
+                log.error("%s", problem)
+                again_s, pause_s = now_s + pause_s, 2 * pause_s
+            said[problem] = again_s, pause_s
+        self._problems = said
 
     def _say_failing(self, result: TickResult, began_s: float, now_s: float) -> None:
         """With how long it has lasted; one that lasts is not said at every turn."""

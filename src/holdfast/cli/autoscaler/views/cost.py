@@ -7,19 +7,25 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.autoscaler.money.ledger import Month
-from holdfast.autoscaler.money.shares import FleetCost
+from holdfast.autoscaler.money.shares import FleetCost, NodeCost
 from holdfast.autoscaler.report.cost import HOURS_A_MONTH, Cost, by, dearest
-from holdfast.cli.render import QUIET, dollars, facts
+from holdfast.cli.render import QUIET, dollars, facts, whole_columns, width
 from holdfast.cloud.text import counted, lasting
 
 ROWS_MAX = 20
 WORDS = ("POOL", "MARKET", "TYPE")
 """Columns that hold no figures."""
+HEADS = ("NODE", "POOL", "TYPE", "MARKET", "AN HOUR", "ON-DEMAND", "REQUESTED")
+LEFT_OUT_FIRST = ("POOL", "ON-DEMAND", "MARKET", "TYPE", "REQUESTED")
+"""On a narrow terminal.  `--json` has everything."""
+NOT_KNOWN = "not known"
 
 
 def screen(cost: Cost, shown: Collection[str]) -> RenderableType:
     parts: list[RenderableType] = [_summary(cost)]
     tables = {"pool": _pools, "namespace": _namespaces, "workload": _workloads, "node": _nodes}
+    if _is_unpriced(cost.fleet):
+        tables = {"pool": _pools, "node": _nodes}  # what has no price has no shares
     for name, table in tables.items():
         if name in shown:
             parts += [Text(), table(cost.fleet)]
@@ -29,7 +35,8 @@ def screen(cost: Cost, shown: Collection[str]) -> RenderableType:
 def _summary(cost: Cost) -> Table:
     fleet = cost.fleet
     now = f"{dollars(fleet.usd)} an hour, about {dollars(fleet.usd * HOURS_A_MONTH)} a month"
-    if fleet.nodes and len(fleet.unpriced) == len(fleet.nodes):
+    priced = not _is_unpriced(fleet)
+    if not priced:
         now = "what they cost is not known"
     unpriced = (
         f"{counted(len(fleet.unpriced), 'worker')} without a known price: {', '.join(fleet.unpriced[:3])}"
@@ -37,17 +44,21 @@ def _summary(cost: Cost) -> Table:
     earlier = next(iter(cost.before.items()), None)
     return facts(
         ("now", Text(f"{counted(len(fleet.nodes), 'worker')}: {now}")),
-        ("spot saves", Text(_spot_saves(fleet))),
-        (
-            "not requested",
-            Text(
-                f"{dollars(fleet.wasted_usd)} an hour{_part(fleet.wasted_usd, fleet.usd)}: no pod asks for it"
-            ),
-        ),
+        ("spot saves", Text(_spot_saves(fleet)) if priced else None),
+        ("not requested", Text(_not_requested(fleet)) if priced else None),
         ("not counted", Text(unpriced, style="yellow") if fleet.unpriced else None),
         (cost.month, Text(_month(cost.so_far))),
         (earlier[0], Text(_month(earlier[1]))) if earlier else ("", None),
     )
+
+
+def _is_unpriced(fleet: FleetCost) -> bool:
+    """Whether no machine has a known price."""
+    return bool(fleet.nodes) and len(fleet.unpriced) == len(fleet.nodes)
+
+
+def _not_requested(fleet: FleetCost) -> str:
+    return f"{dollars(fleet.wasted_usd)} an hour{_part(fleet.wasted_usd, fleet.usd)}: no pod asks for it"
 
 
 def _spot_saves(fleet: FleetCost) -> str:
@@ -61,7 +72,7 @@ def _spot_saves(fleet: FleetCost) -> str:
 
 def _saved(part: FleetCost) -> str:
     saved = part.on_demand_usd - part.usd
-    return "not known" if part.saving_unknown and not saved else dollars(saved)
+    return NOT_KNOWN if part.saving_unknown and not saved else dollars(saved)
 
 
 def _month(month: Month) -> str:
@@ -89,6 +100,8 @@ def _pools(fleet: FleetCost) -> Table:
     for pool, of_pool in by(fleet, lambda node: node.pool):
         for market, part in by(of_pool, lambda node: node.market):
             figures = (dollars(part.usd), _saved(part), dollars(part.wasted_usd))
+            if _is_unpriced(part):
+                figures = (NOT_KNOWN,) * 3
             table.add_row(pool, market, str(len(part.nodes)), *figures)
     return table
 
@@ -110,18 +123,24 @@ def _workloads(fleet: FleetCost) -> Table:
 
 
 def _nodes(fleet: FleetCost) -> Table:
-    table = _table("NODE", "POOL", "TYPE", "MARKET", "AN HOUR", "ON-DEMAND", "REQUESTED")
-    for node in sorted(fleet.nodes, key=lambda each: -(each.usd or 0.0)):
-        table.add_row(
-            node.node or node.instance_id,
-            node.pool,
-            node.instance_type,
-            node.market,
-            dollars(node.usd) if node.usd is not None else "not known",
-            dollars(node.on_demand_usd) if node.on_demand_usd is not None else "not known",
-            f"{node.requested:.0%}",
-        )
+    rows = [_cells(node) for node in sorted(fleet.nodes, key=lambda each: -(each.usd or 0.0))]
+    heads = whole_columns(HEADS, rows, width(), LEFT_OUT_FIRST) if rows else list(HEADS)
+    table = _table(*heads)
+    for row in rows:
+        table.add_row(*(row[head] for head in heads))
     return table
+
+
+def _cells(node: NodeCost) -> dict[str, Text]:
+    return {
+        "NODE": Text(node.node or node.instance_id),
+        "POOL": Text(node.pool),
+        "TYPE": Text(node.instance_type),
+        "MARKET": Text(node.market),
+        "AN HOUR": Text(dollars(node.usd) if node.usd is not None else NOT_KNOWN),
+        "ON-DEMAND": Text(dollars(node.on_demand_usd) if node.on_demand_usd is not None else NOT_KNOWN),
+        "REQUESTED": Text(f"{node.requested:.0%}"),
+    }
 
 
 def _first(costs: list[tuple[str, float]], total: float) -> Iterator[tuple[str, tuple[str, str]]]:

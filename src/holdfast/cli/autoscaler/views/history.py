@@ -39,11 +39,11 @@ def _now(cluster: Cluster, settings: Settings, every: Sequence[Logged]) -> Table
     if cluster.interrupted:
         doing += f"; {len(cluster.interrupted)} with a notice"
     why = cluster.scale_up.reason if cluster.scale_up else "" if cluster.scale_down else cluster.hold_reason
+    look = f"{counted(cluster.worker_count, 'worker')} at the last look"
+    if not cluster.cluster_uid and not cluster.worker_count:
+        look = "not looked at yet"
     return facts(
-        (
-            "cluster",
-            Text(f"{settings.cluster_name}, {counted(cluster.worker_count, 'worker')} at the last look"),
-        ),
+        ("cluster", Text(f"{settings.cluster_name}, {look}")),
         ("doing", Text(doing)),
         ("why", Text(why) if why else None),
         ("cost", Text(_cost(every))),
@@ -89,5 +89,6 @@ def _foot(shown: Sequence[Logged], hidden: int) -> list[RenderableType]:
     if not shown:
         return [Text("Nothing in the log that fits.", QUIET)]
     if hidden:
-        return [Text(f"{hidden} older ones are not shown: raise --limit.", QUIET)]
+        older = counted(hidden, "older one is", "older ones are")
+        return [Text(f"{older} not shown: raise --limit.", QUIET)]
     return []

@@ -1,7 +1,6 @@
 """The status, as one screen."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,7 +9,7 @@ from rich.text import Text
 from holdfast.autoscaler.report.gauges import STATES as ORDER
 from holdfast.autoscaler.report.status import Member, Soon, Status
 from holdfast.autoscaler.report.unseen import Unseen
-from holdfast.cli.render import PIPE_COLUMNS, QUIET, STATES, columns, dollars, facts, listed
+from holdfast.cli.render import PIPE_COLUMNS, QUIET, STATES, columns, dollars, facts, listed, whole_columns
 from holdfast.cli.times import lasting
 from holdfast.cloud.text import counted
 
@@ -19,7 +18,6 @@ ONE_BY_ONE_MAX = 14
 HEADS = ("WORKER", "NODE", "POOL", "ZONE", "TYPE", "MARKET", "STATE", "AGE", "$/HOUR")
 LEFT_OUT_FIRST = ("POOL", "MARKET", "TYPE", "NODE", "AGE", "ZONE")
 """On a narrow terminal.  `--json` has everything."""
-GAP = 2
 MODES = {
     "active": "bold white on dark_green",
     "paused": "bold black on yellow",
@@ -143,7 +141,9 @@ def _soon(soon: tuple[Soon, ...]) -> Text | None:
 
 def _one_by_one(status: Status, width: int) -> Table:
     rows = [_cells(member) for member in status.workers]
-    heads = _that_fit([head for head in HEADS if any(row[head].plain for row in rows)], rows, width)
+    heads = whole_columns(
+        [head for head in HEADS if any(row[head].plain for row in rows)], rows, width, LEFT_OUT_FIRST
+    )
     table = columns(*heads, right=("AGE", "$/HOUR"))
     for row in rows:
         table.add_row(*(row[head] for head in heads))
@@ -162,16 +162,6 @@ def _cells(member: Member) -> dict[str, Text]:
         "AGE": Text(lasting(member.age_s) if member.age_s else "?"),
         "$/HOUR": Text(dollars(member.usd_per_hour) if member.usd_per_hour != 0 else "-"),
     }
-
-
-def _that_fit(heads: list[str], rows: Sequence[Mapping[str, Text]], width: int) -> list[str]:
-    """Whole columns, as many as fit: a screen full of cut words says nothing."""
-    widths = {head: max(len(head), *(row[head].cell_len for row in rows)) + GAP for head in heads}
-    for dispensable in LEFT_OUT_FIRST:
-        if sum(widths[head] for head in heads) - GAP <= width:
-            break
-        heads = [head for head in heads if head != dispensable]
-    return heads
 
 
 def _in_groups(status: Status) -> Table:

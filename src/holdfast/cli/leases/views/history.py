@@ -8,6 +8,7 @@ from rich.text import Text
 from holdfast.cli.leases.history import kind_of
 from holdfast.cli.render import QUIET, columns
 from holdfast.cli.times import clock
+from holdfast.cloud.text import counted
 from holdfast.kernel import Event, Logged, Severity
 
 STYLES = {
@@ -31,7 +32,8 @@ def screen(shown: Sequence[Logged], *, hidden: int, empty: bool = False) -> Rend
         table.add_row(
             Text(clock(event.at_s), QUIET), _what(event), "" if cap is None else f"{cap:g}", event.reason
         )
-    more = [Text(f"{hidden} older ones are not shown: raise --limit.", QUIET)] if hidden else []
+    older = counted(hidden, "older one is", "older ones are")
+    more = [Text(f"{older} not shown: raise --limit.", QUIET)] if hidden else []
     return Group(table, *more)
 
 
