@@ -40,10 +40,10 @@ def receiver() -> Iterator[Receiver]:
 def test_cost_says_who_pays_for_what(shell: Shell) -> None:
     assert shell("tick").exit_code == 0
     found = shell.json("cost")
-    assert found["usdPerHour"] == 0.0375
-    assert found["savedUsdPerHour"] == 0.1125
+    assert found["usd_per_hour"] == 0.0375
+    assert found["saved_usd_per_hour"] == 0.1125
     assert found["namespaces"] == {"shop": 0.0188}
-    assert found["notRequestedUsdPerHour"] == 0.0188
+    assert found["not_requested_usd_per_hour"] == 0.0188
     assert found["pools"]["default"]["nodes"] == 3
     screen = shell("cost", "--by", "workload", "--by", "node", "--by", "pool", "--by", "namespace").output
     for words in ("3 workers: $0.0375 an hour", "spot saves", "(75%)", "shop/", "n-0", "(not requested)"):
@@ -53,7 +53,7 @@ def test_cost_says_who_pays_for_what(shell: Shell) -> None:
 def test_cost_names_what_has_no_price(shell: Shell) -> None:
     shell.world.usd = {}
     found = shell.json("cost")
-    assert found["usdPerHour"] == 0
+    assert found["usd_per_hour"] == 0
     assert len(found["unpriced"]) == 3
     assert "3 workers without a known price" in shell("cost").output
     assert "3 workers: what they cost is not known" in shell("cost").output
@@ -87,8 +87,8 @@ def test_a_saving_that_is_not_known_is_not_told_as_none(shell: Shell) -> None:
     shell.world.usd = USD
     assert shell("tick").exit_code == 0
     found = shell.json("cost")
-    assert found["savingUnknown"] == ["t3.medium"]
-    assert found["usdPerHour"] == 0.0375
+    assert found["saving_unknown"] == ["t3.medium"]
+    assert found["usd_per_hour"] == 0.0375
     screen = " ".join(shell("cost").output.split())
     assert "spot saves not known: give the on-demand price of t3.medium in usd_per_hour" in screen
     assert "saved against on-demand" not in screen

@@ -23,20 +23,20 @@ class Cost:
     def as_json(self) -> dict[str, Any]:
         fleet = self.fleet
         return {
-            "usdPerHour": _cents(fleet.usd),
-            "usdPerMonth": _cents(fleet.usd * HOURS_A_MONTH),
-            "onDemandUsdPerHour": _cents(fleet.on_demand_usd),
-            "savedUsdPerHour": _cents(fleet.on_demand_usd - fleet.usd),
-            "notRequestedUsdPerHour": _cents(fleet.wasted_usd),
+            "usd_per_hour": _cents(fleet.usd),
+            "usd_per_month": _cents(fleet.usd * HOURS_A_MONTH),
+            "on_demand_usd_per_hour": _cents(fleet.on_demand_usd),
+            "saved_usd_per_hour": _cents(fleet.on_demand_usd - fleet.usd),
+            "not_requested_usd_per_hour": _cents(fleet.wasted_usd),
             "unpriced": list(fleet.unpriced),
-            "savingUnknown": list(fleet.saving_unknown),
+            "saving_unknown": list(fleet.saving_unknown),
             "month": {"name": self.month, **_month(self.so_far)},
             "before": [{"name": name, **_month(month)} for name, month in self.before.items()],
             "pools": {name: _sums(of_pool) for name, of_pool in by(fleet, lambda node: node.pool)},
             "markets": {name: _sums(of_market) for name, of_market in by(fleet, lambda node: node.market)},
             "namespaces": {name: _cents(usd) for name, usd in dearest(fleet.namespaces)},
             "workloads": [
-                {"namespace": namespace, "workload": workload, "usdPerHour": _cents(usd)}
+                {"namespace": namespace, "workload": workload, "usd_per_hour": _cents(usd)}
                 for (namespace, workload), usd in dearest(fleet.workloads)
             ],
             "nodes": [{**asdict(node), "wasted_usd": node.wasted_usd} for node in fleet.nodes],
@@ -78,18 +78,18 @@ def cost_gauges(fleet: FleetCost, cluster: str) -> Iterable[Gauge]:
 def _sums(fleet: FleetCost) -> dict[str, Any]:
     return {
         "nodes": len(fleet.nodes),
-        "usdPerHour": _cents(fleet.usd),
-        "savedUsdPerHour": _cents(fleet.on_demand_usd - fleet.usd),
-        "notRequestedUsdPerHour": _cents(fleet.wasted_usd),
+        "usd_per_hour": _cents(fleet.usd),
+        "saved_usd_per_hour": _cents(fleet.on_demand_usd - fleet.usd),
+        "not_requested_usd_per_hour": _cents(fleet.wasted_usd),
     }
 
 
 def _month(month: Month) -> dict[str, Any]:
     return {
         "usd": _cents(month.usd),
-        "onDemandUsd": _cents(month.on_demand_usd),
-        "savedUsd": _cents(month.saved_usd),
-        "unseenSeconds": round(month.unseen_s),
+        "on_demand_usd": _cents(month.on_demand_usd),
+        "saved_usd": _cents(month.saved_usd),
+        "unseen_s": round(month.unseen_s),
     }
 
 
