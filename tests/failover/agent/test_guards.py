@@ -164,9 +164,12 @@ def test_the_watchdog_is_kept_armed_until_all_is_stopped_and_a_position_was_read
 
 
 def test_a_demotion_of_an_older_epoch_is_not_called_fulfilled() -> None:
-    old = down(goal=goal(Do.DEMOTE), highest_epoch=5, stored_epoch=5)
-    after, _ = think(old, TICK, NOW_S)
-    assert Do.DEMOTE not in after.records
+    for do in (Do.DEMOTE, Do.STOP):
+        known, _ = think(down(goal=goal(do)).noted(Record(Do.DEMOTE, 3, HookState.DONE)), TICK, NOW_S)
+        assert known.state_of(Do.DEMOTE, 4) is HookState.DONE, "nothing is served"
+        old = down(goal=goal(do), highest_epoch=5, stored_epoch=5)
+        after, _ = think(old.noted(Record(Do.DEMOTE, 3, HookState.DONE)), TICK, NOW_S)
+        assert after.state_of(Do.DEMOTE, 4) is HookState.NONE
 
 
 # --- what is heard ------------------------------------------------------------------------------------------
