@@ -1,5 +1,6 @@
 """Guards of single statements, by themselves: what stands before them would else hide that they are gone."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,15 +9,18 @@ from typing import Any, cast
 
 import pytest
 
+from holdfast.adapters.sql.connection import Failure, Trouble
 from holdfast.adapters.sql.database import SqlDatabase
 from holdfast.adapters.sql.groups import SqlGroupStore
 from holdfast.adapters.sql.groups.batch import values_of
+from holdfast.adapters.sql.groups.codec import group_body, member_body
+from holdfast.adapters.sql.groups.promote import promote
 from holdfast.adapters.sql.sqlite.dialect import SqliteDialect
 from holdfast.adapters.sql.statements import paragraphs
 from holdfast.failover.group import Group, Member
 from holdfast.failover.ports import Beat, Report, Term
 from holdfast.failover.roles import Status
-from holdfast.kernel import Event, Versioned, Write
+from holdfast.kernel import Event, Invalid, Versioned, Write
 
 SUBJECT = "acme/db"
 PLACE = {"id": SUBJECT, "client_id": "acme"}
@@ -56,6 +60,31 @@ def test_the_record_is_written_over_the_version_that_was_locked_and_no_other(sto
     assert count(store, "put_agent", **row, stored=0) == 0
     assert store.read(SUBJECT).version == 1
     assert count(store, "put_agent", **row, stored=1) == 1
+
+
+def test_a_promotion_is_refused_for_any_version_but_the_stored_one(store: SqlGroupStore) -> None:
+    for expected in (0, 2):
+        with store.database.transaction() as tx, pytest.raises(Trouble) as caught:
+            promote(
+                store.database.dialect, tx, subject=SUBJECT, instance_id="i-2", expected=expected, fenced=""
+            )
+        assert caught.value.failure is Failure.STALE_VERSION
+
+
+def test_an_id_that_databases_take_for_another_is_not_written(store: SqlGroupStore) -> None:
+    for instance_id in ("i-2 ", "i 2", "", "i-2\n"):
+        with pytest.raises(Invalid):
+            commit(store, Member(instance_id=instance_id, status=Status.REPLICA))
+
+
+def test_what_a_newer_release_wrote_is_kept(store: SqlGroupStore) -> None:
+    group, member = store.read(SUBJECT).value, Member(instance_id="i-1", status=Status.PRIMARY)
+    for body in (
+        group_body(group, {"later": 1, "degraded": 2}),
+        member_body(member, {"later": 1, "since_s": 2}),
+    ):
+        assert json.loads(body)["later"] == 1
+        assert 2 not in json.loads(body).values(), "what is known is written anew"
 
 
 def test_no_statement_writes_an_instance_of_another_group(store: SqlGroupStore) -> None:
