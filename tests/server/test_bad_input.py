@@ -149,12 +149,29 @@ def test_a_method_that_a_path_does_not_have_is_named(server: Running, shop: Tena
 
 @pytest.mark.parametrize(
     ("query", "names"),
-    [("after=x", "after"), ("after=-1", "after"), ("limit=1e3", "limit"), ("mistake=1", "mistake")],
+    [
+        ("after=x", "after"),
+        ("after=-1", "after"),
+        ("limit=1e3", "limit"),
+        ("mistake=1", "mistake"),
+        ("limit=1_0", "limit"),
+        ("limit=%D9%A3", "limit"),
+        ("limit=%203", "limit"),
+        ("limit=", "limit"),
+    ],
 )
 def test_a_wrong_query_is_named(server: Running, shop: Tenant, query: str, names: str) -> None:
     answer = server.raw("GET", f"/api/agents/db/history?{query}", token=shop.token)
     assert answer.code == "INVALID_REQUEST"
     assert names in str(answer.error)
+
+
+@pytest.mark.parametrize("operation", [ops.NEW_TOKEN, ops.ENROL])
+def test_no_token_is_made_that_opens_nothing(server: Running, shop: Tenant, operation: Operation) -> None:
+    ids = {} if operation is ops.NEW_TOKEN else {"agent_id": "db"}
+    answer = server.call(operation, shop.token, {"expires_in_s": 0}, **ids)
+    assert answer.code == "INVALID_REQUEST"
+    assert "expires_in_s" in str(answer.error)
 
 
 def test_a_request_id_of_another_shape_is_refused(server: Running, shop: Tenant) -> None:

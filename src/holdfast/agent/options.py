@@ -122,9 +122,11 @@ def check(given: argparse.Namespace) -> Options:
         problems.append(f"--ca {given.ca}: there is no such file")
     if not 0 <= given.priority <= 1000:
         problems.append(f"--priority {given.priority}: from 0 to 1000")
+    imds = given.imds or os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", IMDS)
+    if given.imds != "off" and _reached(imds)[0] != "http":
+        problems.append(f"--imds {imds}: not a URL such as {IMDS}, or off")
     if problems:
         raise Problem("\n".join(problems))
-    imds = given.imds or os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", IMDS)
     return Options(
         servers=tuple(url.rstrip("/") for url in given.server),
         enrol=given.enrol,
@@ -153,11 +155,21 @@ def _servers(urls: Sequence[str], problems: list[str]) -> None:
     if not urls:
         problems.append("--server is missing: for example --server https://failover.example.com:7400")
     for url in urls:
-        split = urlsplit(url)
-        if split.scheme not in ("http", "https") or not split.hostname:
+        scheme, host = _reached(url)
+        if not host:
             problems.append(f"--server {url}: not a URL such as https://failover.example.com:7400")
-        elif split.scheme == "http" and split.hostname not in LOOPBACK:
+        elif scheme == "http" and host not in LOOPBACK:
             problems.append(f"--server {url}: the token would travel in the clear: use https")
+
+
+def _reached(url: str) -> tuple[str, str]:
+    """The scheme and the host; both empty for what names no place that can be asked over HTTP."""
+    try:
+        split = urlsplit(url)
+        fits = split.scheme in ("http", "https") and split.port != 0
+    except ValueError:  # of a port that is none, or of half an IPv6 address
+        return "", ""
+    return (split.scheme, split.hostname or "") if fits else ("", "")
 
 
 def _hooks(folder: Path | None, problems: list[str]) -> None:

@@ -103,8 +103,8 @@ class Tenants(Protocol):
         """Exchange a one-time enrolment for an agent's token, in one transaction; None if it was used up.
 
         The enrolment is kept with the instance that used it: the same instance may use it again until it
-        has used its own token once, so that a lost answer locks no agent out.  `issued` replaces the token
-        that was issued before.
+        has used its own token once, so that a lost answer locks no agent out; not when that token was ended
+        afterwards.  `issued` replaces the token that was issued before.
         """
         ...
 

@@ -1,8 +1,9 @@
 """One request, decoded and checked: its path, its query, its body."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 
@@ -12,6 +13,9 @@ from holdfast.failover.api.operations import Operation, Query
 from holdfast.failover.group import ID, ID_SHAPE
 from holdfast.server.bodies import decoded
 from holdfast.server.tokens import Principal
+
+PLAIN: Final = re.compile(r"[0-9][0-9.eE+]*")
+"""Python also takes `1_0`, blanks, and the digits of every script for a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def _parsed(query: Query, value: str | None) -> Any:
             raise _invalid(wrong + ID_SHAPE)
         return value
     try:
-        parsed = query.type(value)
+        parsed = query.type(value) if PLAIN.fullmatch(value) else None
     except ValueError:
         parsed = None
     if parsed is None or not 0 <= parsed < wire.NUMBER_END:

@@ -77,6 +77,19 @@ def an_enrolment_is_used_once(stores: Stores) -> None:
     assert stores.tenants.use_enrolment(enrolment.digest, again) is None, "it has used its own token"
     assert stores.tenants.use_enrolment(first.digest, again) is None, "no enrolment at all"
     assert stores.tenants.token(stranger.digest) is None
+    assert stores.tenants.end_token(client.client_id, first.token_id)
+    assert stores.tenants.use_enrolment(enrolment.digest, again) is None, "it was used, whatever came after"
+
+
+def an_enrolment_that_was_ended_lets_none_in(stores: Stores) -> None:
+    """The instance that still holds it gets no token."""
+    client = _client(stores)
+    enrolment = _token(client.client_id, TokenKind.ENROLMENT)
+    stores.tenants.add_token(enrolment)
+    assert stores.tenants.end_token(client.client_id, enrolment.token_id)
+    issued = _token(client.client_id, TokenKind.AGENT, "i-1")
+    assert stores.tenants.use_enrolment(enrolment.digest, issued) is None
+    assert stores.tenants.token(issued.digest) is None
 
 
 def an_enrolment_for_one_instance_is_no_others(stores: Stores) -> None:
@@ -131,6 +144,7 @@ TENANT_PROMISES: tuple[Callable[[Stores], None], ...] = (
     a_client_is_made_once_with_its_first_token,
     tokens_are_found_by_their_digest_until_they_end,
     an_enrolment_is_used_once,
+    an_enrolment_that_was_ended_lets_none_in,
     an_enrolment_for_one_instance_is_no_others,
     rows_of_a_group_stay_when_they_are_gone,
 )

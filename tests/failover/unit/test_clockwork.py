@@ -194,3 +194,40 @@ def test_the_promise_needs_its_guard(promise: Any) -> None:
         promise(variant)
 
     prove("variant", title, caught_by=promise.__name__.replace("_", " "))
+
+
+def test_each_lease_that_is_too_long_lasts_from_its_own_first_sight() -> None:
+    server = Server()
+    server.pass_s(30, renewing=True)
+    server.step_s -= 3_600
+    server.lease_until_s += 5
+    server.pass_s(8)
+    server.lease_until_s += 1
+    assert server.left_s() == pytest.approx(TERM.kept_s), "it was renewed: this is another one"
+
+
+def test_half_a_lease_without_the_database_is_too_long_to_judge_anything() -> None:
+    server = Server()
+    server.pass_s(30, renewing=True)
+    assert server.may_judge()
+    server.boot_s += 5
+    assert server.may_judge()
+    server.boot_s += 0.1
+    assert not server.may_judge(), "agents may not have been able to renew their leases"
+    server.left_s()
+    server.pass_s(10)
+    assert not server.may_judge(), "for one lease time from when the database is back"
+    server.pass_s(1)
+    assert server.may_judge()
+
+
+def test_of_what_was_never_heard_of_no_age_is_made_up() -> None:
+    server = Server()
+    rows = (
+        InstanceRow(instance_id="i-1"),
+        InstanceRow(instance_id="i-2", heartbeat_s=server.database_s() - 7),
+    )
+    server.clock = server.clock.heard(server.boot_s, server.database_s())
+    _, seen = server.clock.seen(SUBJECT, Look(now_s=server.database_s(), rows=rows), server.boot_s)
+    assert (seen["i-1"].silent_s, seen["i-1"].unleased_s) == (float("inf"), 0.0)
+    assert (seen["i-2"].silent_s, seen["i-2"].unleased_s) == (pytest.approx(7.0), 0.0)

@@ -60,6 +60,7 @@ def test_goals_of_each_status() -> None:
     bench.now += 2
     chosen = goal_of(bench.group, "i-2", 9, bench.now)
     assert (chosen.do, chosen.epoch, chosen.deadline_in_s) == (Do.PROMOTE, 2, 58.0)
+    assert goal_of(bench.group, "i-2", 9, bench.now + 600).deadline_in_s == 0.0
     waits = goal_of(bench.group, "i-3", 9, bench.now)
     assert (waits.do, waits.primary, waits.epoch) == (Do.FOLLOW, None, 1), "keep on as before"
 

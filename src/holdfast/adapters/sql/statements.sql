@@ -205,7 +205,7 @@ UPDATE tokens SET ended = {true} WHERE client_id = :client_id AND id = :token_id
 UPDATE tokens SET instance_id = :instance_id WHERE id = :token_id;
 
 -- name: issued_for
-SELECT id, used FROM tokens WHERE enrolment = :token_id AND NOT ended;
+SELECT id, used FROM tokens WHERE enrolment = :token_id;
 
 -- name: agents_of
 SELECT logical_agent_id FROM agents WHERE client_id = :client_id ORDER BY logical_agent_id;

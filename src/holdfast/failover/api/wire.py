@@ -28,6 +28,8 @@ Text = Annotated[str, Meta(max_length=TEXT_MAX)]
 Output = Annotated[str, Meta(max_length=OUTPUT_MAX)]
 Count = Annotated[int, Meta(ge=0, le=NUMBER_END)]
 Seconds = Annotated[float, Meta(ge=0, le=10 * 365 * 86_400)]
+Lifetime = Annotated[float, Meta(ge=1, le=10 * 365 * 86_400)]
+"""Of a token: one that has expired when it is shown opens nothing."""
 Priority = Annotated[int, Meta(ge=0, le=1_000)]
 Mode = Literal["auto_switch", "manual_replica", "off"]
 
@@ -110,7 +112,7 @@ class NewClient(Request):
 
 
 class NewToken(Request):
-    expires_in_s: Seconds = 365 * 86_400.0
+    expires_in_s: Lifetime = 365 * 86_400.0
 
 
 class NewAgent(Request):
@@ -121,7 +123,7 @@ class NewAgent(Request):
 class NewEnrolment(Request):
     instance_id: Id | None = None
     """Only this instance may use it; none: any one instance, once."""
-    expires_in_s: Seconds = 3_600.0
+    expires_in_s: Lifetime = 3_600.0
 
 
 class Settings(Request):
