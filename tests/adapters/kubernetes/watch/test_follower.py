@@ -1,6 +1,7 @@
 """One question of a follower at a time, by a scripted server and a clock of its own: when it is in step."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from holdfast.adapters.kubernetes.watch.course import PACE, RELIST_S
 from holdfast.adapters.kubernetes.watch.follower import Follower
 from holdfast.adapters.kubernetes.watch.watches import KINDS
 from holdfast.cloud.kubernetes import Pod
+from holdfast.kernel import Busy
 
 Piece = tuple[float, dict[str, Any] | None]
 """After so many seconds this comes; None: nothing that is whole."""
@@ -42,16 +44,22 @@ class Scripted:
     status: int = 200
     asked: list[Mapping[str, str]] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
+    """When it is asked."""
+    taken: Callable[[], None] = lambda: None
+    """When a stream has begun, and after each of its pieces."""
 
     def stream(self, call: object, path: str, query: Mapping[str, str], *, silence_max_s: float) -> Any:
         self.asked.append(query)
+        assert silence_max_s == PACE.silence_max_s, "what is half dead is known by its silence"
         self.meanwhile()
         return SimpleNamespace(status=self.status, pieces=self._sent, close=lambda: None)
 
     def _sent(self) -> Iterator[bytes]:
+        self.taken()
         for after_s, piece in self.pieces:
             self.now_s += after_s
             yield json.dumps(piece).encode() + b"\n" if piece is not None else b""
+            self.taken()
         self.now_s += self.ends_s
 
 
@@ -117,6 +125,18 @@ def test_a_watch_that_ends_too_soon_was_cut(following: Follower[Any], server: Sc
     assert in_step(following)
 
 
+def test_after_a_failure_it_is_in_step_again_at_the_first_bookmark(
+    following: Follower[Any], server: Scripted
+) -> None:
+    asks(following, server, END)
+    asks(following, server, ends_s=0.5)
+    seen: list[bool] = []
+    server.taken = lambda: seen.append(in_step(following))
+
+    asks(following, server, (0.5, added("web", "8")), (0.5, bookmark("9")), (0.5, added("api", "10")))
+    assert seen == [False, False, True, True], "a change says nothing of those that were missed"
+
+
 def test_what_is_listed_anew_is_doubted_meanwhile(following: Follower[Any], server: Scripted) -> None:
     asks(following, server, END)
     seen: list[bool] = []
@@ -141,3 +161,23 @@ def test_a_version_that_is_gone_begins_anew(following: Follower[Any], server: Sc
     asks(following, server, END)
     assert server.asked[-1]["sendInitialEvents"] == "true"
     assert in_step(following)
+
+
+def test_a_way_that_fails_again_and_again_is_looked_for_anew(
+    following: Follower[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped, "CONNECT_AGAIN", 1)
+    stop, connected, asked = threading.Event(), list[int](), list[int]()
+
+    def fails(*args: object, **said: object) -> None:
+        asked.append(1)
+        if len(asked) == 2:
+            stop.set()
+        raise Busy("no route")
+
+    def connect() -> Any:
+        connected.append(1)
+        return SimpleNamespace(stream=fails)
+
+    following.run(connect, stop)
+    assert len(connected) == 2
