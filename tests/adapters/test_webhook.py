@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 
 import pytest
+import urllib3
 
 from holdfast.adapters.webhook import Webhook, key_of
 from holdfast.kernel import Busy, Invalid, Unknown
@@ -101,3 +102,24 @@ def test_a_secret_that_makes_no_sense_is_not_shown() -> None:
     with pytest.raises(Invalid, match="no base64") as said:
         key_of("whsec_%%%")
     assert "%%%" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "means"),
+    [
+        (urllib3.exceptions.HTTPError("no answer from /secret-path"), Unknown),
+        (urllib3.exceptions.LocationParseError("https://hooks.example.com/secret-path"), Unknown),
+        (OSError("no route to /secret-path"), Unknown),
+        (urllib3.exceptions.ConnectTimeoutError("/secret-path"), Busy),
+    ],
+)
+def test_no_error_shows_more_of_an_address_than_its_host(
+    error: Exception, means: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: object, **said: object) -> None:
+        raise error
+
+    monkeypatch.setattr(urllib3.PoolManager, "request", fails)
+    with pytest.raises(means, match=r"hooks\.example\.com") as said:
+        Webhook("https://hooks.example.com/secret-path").post({}, "msg_1")
+    assert "secret-path" not in str(said.value)

@@ -5,15 +5,18 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.logs import LOGGER
-from holdfast.app.autoscaler.after_tick import after_tick, beside
+from holdfast.app.autoscaler.after_tick import AfterTick, after_tick, beside
+from holdfast.app.autoscaler.channels import channels_of
 from holdfast.app.autoscaler.stores import open_boards
 from holdfast.autoscaler.money import ledger
 from holdfast.autoscaler.notifications import record as notifications
+from holdfast.autoscaler.notifications.message import trial
 from holdfast.autoscaler.notifications.record import Board
 from holdfast.autoscaler.reasons import TickOutcome
 from holdfast.autoscaler.record import Cluster, PoolFailure
@@ -21,6 +24,7 @@ from holdfast.autoscaler.result import TickResult
 from holdfast.autoscaler.settings import Settings
 from holdfast.cloud import Market, Offering, Prices
 from holdfast.kernel import Busy
+from holdfast.sim.memory import MemoryItems
 from tests.autoscaler.unit.snapshots import snapshot, worker
 from tests.receiver import Receiver, receiving
 
@@ -138,3 +142,31 @@ def test_a_store_that_fails_is_no_failure_of_the_tick(
         work.run(ticked(failed=True), "a")
     assert "messages for operators: the table is throttled" in caplog.text
     assert not receiver.got
+
+
+def test_the_settings_secret_signs_what_the_webhook_gets_and_slack_gets_none_of_it(
+    receiver: Receiver,
+) -> None:
+    settings = Settings(
+        notify_webhook_url=receiver.url, notify_slack_url=receiver.url, notify_webhook_secret="a secret"
+    )
+    channels = channels_of(settings, {})
+
+    for channel in ("webhook", "slack"):
+        channels[channel].send(trial("shop", 1_000))
+    signed = ["webhook-signature" in headers for headers, _ in receiver.got]
+    assert signed == [True, False]
+
+
+def test_a_tick_is_followed_by_tries_for_a_short_time_only() -> None:
+    until: list[float] = []
+
+    class Delivering:
+        def run(self, owner: str, seen: object, *, until_s: float) -> None:
+            until.append(until_s)
+
+    clock = SystemClock()
+    telling = AfterTick(Settings(), cast("Any", Delivering()), MemoryItems(ledger.CODEC), clock)
+    telling.run(ticked(failed=True), "a")
+
+    assert until[0] <= clock.now_s() + 15.0

@@ -99,7 +99,9 @@ def _cause(error: BaseException) -> str:
     """In the system's own words, such as `Connection refused`; urllib3's hold the address."""
     while (below := error.__cause__ or error.__context__) is not None:
         error = below
-    return (isinstance(error, OSError) and (error.strerror or str(error))) or type(error).__name__
+    if isinstance(error, TimeoutError):
+        return "timed out"
+    return (isinstance(error, OSError) and error.strerror) or type(error).__name__
 
 
 def key_of(secret: str) -> bytes:

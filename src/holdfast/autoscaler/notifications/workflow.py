@@ -1,4 +1,4 @@
-"""Receipt an operator, as one workflow on a record of its own.
+"""Telling operators, as one workflow on a record of its own.
 
 1. A cause that holds is written down with the moment it was first seen; one that lasts is told.
 2. A try is written down before it is made, with the time before which no other process tries.  A process that

@@ -1,5 +1,6 @@
 """Whether labels match selectors, and tolerations taints, as Kubernetes reads them."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from holdfast.cloud.kubernetes import (
@@ -13,6 +14,7 @@ from holdfast.cloud.kubernetes import (
 
 KEEPS_OFF = frozenset({"NoSchedule", "NoExecute"})
 """PreferNoSchedule only asks politely."""
+WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
 def meets(requirement: Requirement, labels: Mapping[str, str]) -> bool:
@@ -36,11 +38,16 @@ def _compares(requirement: Requirement, value: str | None) -> bool:
     """Both sides must be whole numbers; anything else is not met."""
     if value is None or len(requirement.values) != 1:
         return False
-    try:
-        left, right = int(value), int(requirement.values[0])
-    except ValueError:
+    left, right = _whole(value), _whole(requirement.values[0])
+    if left is None or right is None:
         return False
     return left > right if requirement.operator == "Gt" else left < right
+
+
+def _whole(text: str) -> int | None:
+    """As the scheduler reads it: of 64 bits.  `1_0` is a label, and no number to it."""
+    number = int(text) if WHOLE.fullmatch(text) else None
+    return number if number is not None and -(1 << 63) <= number < 1 << 63 else None
 
 
 def selects_labels(selector: NodeSelector, labels: Mapping[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""Where pods would go: first fit, the largest first.
+"""Where pods would go: first fit, the largest first, and pods that go with others after these.
 
 Free room of nodes that stand or are on their way is filled first; what is left opens new nodes.
 """
@@ -27,6 +27,7 @@ from holdfast.autoscaler.scheduling.pod_groups import (
     greediest_first,
     group_pods,
     largest_first,
+    leaders_first,
 )
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.autoscaler.scheduling.topology.asked import Asked
@@ -139,6 +140,7 @@ def pack(
         def packed(preferred: Kind | None = None) -> tuple[Packed, list[Pool]]:
             name = preferred.name if preferred is not None else ""
             ordered = greediest_first(groups, preferred.least) if preferred is not None else groups
+            ordered = leaders_first(ordered, topology)
             with topology.trial():
                 pools = in_order(candidates, rooms, limit, topology, offerings_min, name)
                 return _pack(ordered, rooms, pools, left_alone, topology, spares), pools
@@ -257,7 +259,8 @@ def unplaceable(
             if pod.spec.node_name in topology:
                 topology.put(pod.spec.node_name, topology.class_of(pod), -1)
         node_bins = NodeBins(rooms)
-        for group in largest_first(group_pods(PodTemplates(pods), topology)):
+        groups = largest_first(group_pods(PodTemplates(pods), topology))
+        for group in leaders_first(groups, topology):
             vouched = is_vouched_for(group.example)
             _, left = fill(group, node_bins.roomy_for(group), topology, vouched=vouched)
             if left:

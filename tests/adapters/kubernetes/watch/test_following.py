@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.kubernetes.api import NODES, PODS
-from holdfast.adapters.kubernetes.watch import watches
+from holdfast.adapters.kubernetes.watch import follower, watches
 from holdfast.adapters.kubernetes.watch.watches import KINDS, PicturedApi, Watches
 from holdfast.cloud.kubernetes import Pod
 from holdfast.kernel import Busy
@@ -115,6 +115,13 @@ def right_again(trouble: str, made: Any = Watches) -> None:
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_after_each_trouble_the_picture_is_right_again_and_never_offered_stale(trouble: str) -> None:
     right_again(trouble)
+
+
+def test_all_is_listed_anew_now_and_then_whatever_the_watches_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(WatchedServer()) as server, followed(server) as (following, _):
+        listings = following.listings
+        monkeypatch.setattr(follower, "RELIST_S", 0.0)
+        eventually(lambda: following.listings >= listings + len(KINDS), "without any trouble")
 
 
 def test_a_picture_of_another_cluster_is_not_used_and_begun_anew() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.autoscaler.decide import Hold, RemoveWorkers, decide
+from holdfast.autoscaler.decide import Hold
 from holdfast.autoscaler.disruption import rotation
 from holdfast.autoscaler.disruption.windows import window
 from holdfast.autoscaler.ports import Drain, Drained, LaunchInstances, PrepareTemplate
@@ -191,12 +191,6 @@ def test_pods_that_wait_do_not_wait_for_a_replacement() -> None:
     more = stepped(begun, look(pending=3), settings)
     assert [e.kind for e in more.events] == ["extendScaleUp"]
     assert not more.value.scale_up.by_choice
-
-
-def test_another_node_does_not_leave_by_choice_meanwhile() -> None:
-    settings = replace(AGED, disruption=replace(AGED.disruption, consolidation=True))
-    idle = replace(CALM, interrupted=(replace(ROW, replacement=READY),))
-    assert not isinstance(decide(idle, look(is_empty=lambda i: True), settings, NOW_S), RemoveWorkers)
 
 
 def test_whether_its_pods_would_fit_beside_a_new_one_is_asked_of_the_scheduler() -> None:

@@ -12,7 +12,7 @@ from holdfast.autoscaler.reasons import Reason
 from holdfast.autoscaler.record import Cluster, PoolFailure, Purpose, ScaleDown, Skip, Spent, Swept, Target
 from holdfast.autoscaler.settings import Pool, Settings
 from holdfast.autoscaler.snapshot import Worker
-from holdfast.cloud import Market
+from holdfast.cloud import Market, State
 from tests.autoscaler.unit.snapshots import snapshot, worker
 
 NOW_S = 1_000_000
@@ -93,3 +93,22 @@ def test_a_message_has_one_id_and_no_control_character() -> None:
     assert begun.as_json()["over"] is None
     assert over.subject.isascii()
     assert len(over.subject) <= 100
+
+
+def test_only_workers_of_ours_that_live_tell_of_spot_without_capacity() -> None:
+    mine = worker("i-1", market=Market.ON_DEMAND)
+    foreign = worker("i-2", market=Market.ON_DEMAND, action_id="")
+    ended = worker("i-3", market=Market.ON_DEMAND, state=State.TERMINATED)
+    told = (Cause.ON_DEMAND_FALLBACK, "pool default")
+
+    assert found(Cluster(), mine, foreign, ended)[told].startswith("1 of its workers")
+    assert told not in found(Cluster(), foreign, ended)
+
+
+def test_a_node_that_was_kept_may_be_tried_again_and_is_stuck_no_more() -> None:
+    def stuck(until_s: int) -> bool:
+        skip = Skip("i-1", "not drained within 300 s", until_s)
+        return (Cause.DRAIN_STUCK, "n-i-1") in found(Cluster(skipped=(skip,)), worker("i-1"))
+
+    assert stuck(NOW_S + 1)
+    assert not stuck(NOW_S)

@@ -6,7 +6,7 @@ from holdfast.autoscaler.scheduling.fit import host_ports, shortage
 from holdfast.autoscaler.scheduling.match import meets, tolerates
 from holdfast.autoscaler.scheduling.new_nodes import Candidate
 from holdfast.autoscaler.scheduling.pack import pack, unplaceable
-from holdfast.autoscaler.scheduling.pod_groups import PodTemplates, group_pods, largest_first
+from holdfast.autoscaler.scheduling.pod_groups import PodTemplates, group_pods, largest_first, owner_of
 from holdfast.autoscaler.scheduling.topology import Topology
 from holdfast.cloud.kubernetes import Requirement, Taint, Toleration
 from holdfast.cloud.requests import Amount, requests_of
@@ -174,3 +174,14 @@ def test_pods_that_may_run_in_some_zones_are_spread_over_those() -> None:
 
     assert needs(*pods) == [("default", 2, "b"), ("default", 1, "c")]
     assert needs(*pods, rooms=(room("n-1", 0, "b"),)) == [("default", 1, "b"), ("default", 2, "c")]
+
+
+def test_pods_that_a_node_did_not_help_ask_for_none_if_there_is_a_doubt_about_them() -> None:
+    def asked(pods: list[Any], *left_alone: str) -> int:
+        packed = pack(pods, (), (pool(),), 10, left_alone=frozenset(left_alone))
+        return sum(need.count for need in packed.needs)
+
+    doubtful, plain = some(1, spec=CLAIM), some(1)
+    owner = owner_of(doubtful[0])
+    assert (asked(doubtful), asked(doubtful, owner), asked(doubtful, "another")) == (1, 0, 1)
+    assert asked(plain, owner_of(plain[0])) == 1, "a new node will help these"

@@ -143,3 +143,30 @@ def test_a_node_whose_pods_matter_to_a_zone_is_asked_for_there_whichever_came_fi
 
     assert needs(*plain) == [("default", 1, "")]
     assert needs(*plain, *follower) == [("default", 2, "a")]
+
+
+def test_a_large_pod_that_goes_with_a_small_one_is_placed_after_it() -> None:
+    """Large pods come first; this one would find no place before the other has one."""
+    small = pod("web-1", labels={"app": "web"}, node="n-1")
+    large = pod("api-1", labels={"app": "api"}, node="n-1", cpu="900m", spec=affine(HOSTNAME))
+    rooms = [room("n-1"), room("n-2"), room("n-3", cpu_m=950)]
+    there = Topology([(rooms[0], NodeInfo([small, large])), *((each, NodeInfo()) for each in rooms[1:])])
+
+    assert unplaceable([large, small], rooms[1:], there) == ""
+    assert "pod affinity" in unplaceable([large], rooms[1:], there), "where the small one stays, it stays"
+    waiting = [pending("web-1", labels={"app": "web"}), pending("api-1", cpu="900m", spec=affine(HOSTNAME))]
+    assert needs(*waiting) == [("default", 1, "")]
+    assert pack(waiting, (), (pool(),), 10).left == 0
+
+
+def test_pods_that_go_with_each_other_alone_find_no_place() -> None:
+    """The scheduler places neither before the other; on the node where they are they stay."""
+    other = {"labelSelector": {"matchLabels": {"app": "api"}}}
+    two = [
+        pod("web-1", labels={"app": "web"}, node="n-1", spec=affine(HOSTNAME, **other)),
+        pod("api-1", labels={"app": "api"}, node="n-1", spec=affine(HOSTNAME)),
+    ]
+    rooms = [room("n-1"), room("n-2")]
+    there = Topology([(rooms[0], NodeInfo(two)), (rooms[1], NodeInfo())])
+
+    assert "pod affinity" in unplaceable(two, rooms[1:], there)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.autoscaler.report.explain_pods import explain_pods
+from holdfast.autoscaler.scheduling.preemption import FORESEEN_MAX
 from holdfast.autoscaler.snapshot import Snapshot
 from holdfast.autoscaler.snapshot.build import build, join, simulate
 from holdfast.cloud.kubernetes import Pod
@@ -85,3 +86,22 @@ def test_a_nominated_pod_takes_the_room_that_is_made_for_it() -> None:
 
     assert seen(pending("web", cpu="500m")).needs(0) == ()
     assert [need.count for need in seen(coming, pending("web", cpu="500m")).needs(0)] == [1]
+
+
+def test_of_very_many_pods_none_is_foreseen_to_preempt() -> None:
+    """Each is asked of every node, and the tick has no time for that: they are counted."""
+
+    def many(count: int) -> Snapshot:
+        condition = {**UNSCHEDULABLE, "lastTransitionTime": JUST_NOW}
+        alike: dict[str, Any] = {"spec": {"priority": 1_000}, "status": {"conditions": [condition]}}
+        return seen(SMALL, *(pod(f"urgent-{n}", cpu="1", **alike) for n in range(count)))
+
+    assert many(FORESEEN_MAX).pending == FORESEEN_MAX - 1, "one preempts"
+    assert many(FORESEEN_MAX + 1).pending == FORESEEN_MAX + 1
+
+
+def test_a_pod_that_finds_room_as_it_is_takes_it_and_preempts_none() -> None:
+    small: dict[str, Any] = {"containers": [{"resources": {"requests": {"cpu": "500m"}}}]}
+
+    assert seen(SMALL, urgent(**small)).needs(0) == ()
+    assert [need.count for need in seen(SMALL, urgent(**small), pending("web", cpu="500m")).needs(0)] == [1]

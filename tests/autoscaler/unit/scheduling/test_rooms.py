@@ -21,8 +21,8 @@ from holdfast.autoscaler.scheduling.rooms import (
 from holdfast.autoscaler.scheduling.simulation import Simulation, is_unschedulable
 from holdfast.autoscaler.settings import Pool
 from holdfast.autoscaler.snapshot.build import join, simulate
-from holdfast.cloud import Shape, State
-from holdfast.cloud.kubernetes import instance_id_of, takes_pods
+from holdfast.cloud import Market, Shape, State
+from holdfast.cloud.kubernetes import CAPACITY_LABEL, instance_id_of, takes_pods
 from holdfast.cloud.requests import Amount
 from tests.workloads import SHAPES, daemon, instance, listings, node, pod, settings
 
@@ -147,6 +147,17 @@ def test_labels_are_expected_only_where_no_node_of_the_pool_belies_them() -> Non
     assert INSTANCE_TYPE not in two_types, "it may be the other"
     assert ZONE not in offered(zones=()).labels
     assert REGION not in offered(region="").labels
+
+
+def test_a_market_is_promised_only_while_each_node_of_the_pool_says_its_own() -> None:
+    """Where spot gave way, the node says on-demand: that belies nothing."""
+    spot = knows("n-1", labels={CAPACITY_LABEL: "spot"})
+    on_demand = Known(
+        node("n-2", labels={CAPACITY_LABEL: "on-demand"}), instance("i-2", market=Market.ON_DEMAND)
+    )
+
+    assert offered(known=[spot, on_demand]).labels[CAPACITY_LABEL] == "spot"
+    assert CAPACITY_LABEL not in offered(known=[spot, knows("n-3")]).labels
 
 
 def test_a_new_node_has_left_what_the_daemon_sets_do_not_take() -> None:

@@ -215,3 +215,21 @@ def test_volumes_are_listed_only_where_a_pod_has_a_claim_and_a_missing_grant_is_
     assert look_at_volumes(world, [with_claim()], troubles) is None
     assert len(troubles) == 1
     assert look_at_volumes(SmallWorld.of(1), [with_claim()], troubles) == VolumeLists()
+
+
+def test_a_new_node_is_expected_to_take_as_many_volumes_as_the_least_of_its_pool() -> None:
+    labels = {ZONE: "a", POOL_LABEL: "default"}
+    full = [room(name, cpu_m=0, labels=labels) for name in ("n-1", "n-2")]
+    known = lists(
+        claims=[claim(f"data-{n}") for n in range(2)],
+        csi_nodes=[
+            {
+                "metadata": {"name": name},
+                "spec": {"drivers": [{"name": DRIVER, "allocatable": {"count": most}}]},
+            }
+            for name, most in (("n-1", 1), ("n-2", 9))
+        ],
+    )
+    two = [with_claim(f"db-{n}", f"data-{n}") for n in range(2)]
+
+    assert [need.count for need in packed(two, known, *full, zones="a", labels=labels).needs] == [2]

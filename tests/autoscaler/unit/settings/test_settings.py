@@ -321,3 +321,14 @@ def test_a_secret_in_the_wrong_place_is_refused_and_not_repeated(name: str, secr
 
     assert problem.startswith(f"{name} = (not shown")
     assert secret not in problem
+
+
+def test_a_secret_signs_nothing_without_an_address_and_is_not_shown() -> None:
+    (problem,) = problems(NOTIFY_WEBHOOK_SECRET="hush")
+
+    assert "give notify_webhook_url too" in problem
+    assert "hush" not in problem
+    for name in ("NOTIFY_WEBHOOK_URL", "NOTIFY_SLACK_URL"):
+        (problem,) = problems(**{name: "http://hooks.example.com/hush"})
+        assert name in problem
+        assert "hush" not in problem, "an address without protection, which may hold a secret"

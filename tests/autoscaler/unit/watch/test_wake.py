@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from holdfast.autoscaler.watch.wake import reason_to_wake
-from holdfast.cloud.kubernetes import SCALE_DOWN_DISABLED, Meta, Namespace
+from holdfast.cloud.kubernetes import DO_NOT_DISRUPT, SCALE_DOWN_DISABLED, BudgetSpec, Meta, Namespace
 from tests.workloads import budget, node, pending, pod
 
 
@@ -30,6 +30,29 @@ WAKING = {
     "a node that is ready": (node("n-1", ready=False), node("n-1"), "node n-1 has changed"),
     "a node that is not": (node("n-1"), node("n-1", ready=False), "node n-1 has changed"),
     "a cordon": (node("n-1"), node("n-1", cordon_owners=["1-a"]), "node n-1 has changed"),
+    "a cordon of a person": (node("n-1"), node("n-1", cordoned=True), "node n-1 has changed"),
+    "an owner more of a cordon": (
+        node("n-1", cordon_owners=["1-a"]),
+        node("n-1", cordon_owners=["1-a", "2-b"]),
+        "node n-1 has changed",
+    ),
+    "a taint that is lifted": (node("n-1", joining=True), node("n-1"), "node n-1 has changed"),
+    "a device that a node tells of": (
+        node("n-1"),
+        node("n-1", resources={"nvidia.com/gpu": "1"}),
+        "node n-1 has changed",
+    ),
+    "a machine that is known": (node("n-1", instance_id="-"), node("n-1"), "node n-1 has changed"),
+    "a wish to be left alone": (
+        node("n-1"),
+        with_meta(node("n-1"), annotations={DO_NOT_DISRUPT: "true"}),
+        "node n-1 has changed",
+    ),
+    "a budget that asks for more": (
+        budget("web"),
+        msgspec.structs.replace(budget("web"), spec=BudgetSpec(min_available=9)),
+        "budget shop/web has changed",
+    ),
     "a word of a person": (
         node("n-1"),
         with_meta(node("n-1"), annotations={SCALE_DOWN_DISABLED: "true"}),
