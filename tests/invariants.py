@@ -126,7 +126,13 @@ INVARIANTS: Final = (
         TOGETHER,
         ("L-F1:", "H22:", "H32:", "H34:", "H39: a failed", "H40:"),
     ),
-    Invariant("L-F2", "zombies and surplus leave in time", ("departure",), TOGETHER, ("B7:", "B10:", "B11:")),
+    Invariant(
+        "L-F2",
+        "zombies and surplus leave in time",
+        ("departure",),
+        TOGETHER,
+        ("L-F2:", "B7:", "B10:", "B11:"),
+    ),
     Invariant(
         "S-K2",
         "shards that no worker may read are said loudly",

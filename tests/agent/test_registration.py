@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,16 @@ def test_a_release_of_an_agent_whose_number_is_not_known_signals_no_process(
     assert main(["--release", "--run", str(machine.run)]) == 2
     assert "send it SIGUSR1 by hand" in capsys.readouterr().err
     lock.release()
+
+
+def test_what_a_killed_agent_was_about_to_start_keeps_no_other_away_for_long(tmp_path: Path) -> None:
+    """Between fork and exec a child holds all that its parent held."""
+    dying, next_one = files.Lock(tmp_path), files.Lock(tmp_path)
+    assert dying.take()
+    assert not next_one.take()
+    threading.Timer(0.1, dying.release).start()
+    assert next_one.take(PATIENCE_S)
+    next_one.release()
 
 
 def test_what_the_disk_took_only_in_part_is_not_stored(

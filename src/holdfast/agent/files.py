@@ -5,6 +5,7 @@ import errno
 import fcntl
 import json
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -102,6 +103,9 @@ def store_identity(state: Path, identity: Identity) -> None:
     )
 
 
+TRY_AGAIN_S: Final = 0.02
+
+
 class Lock:
     """One agent for one runtime directory."""
 
@@ -109,14 +113,23 @@ class Lock:
         self.path = run / LOCK
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
 
-    def take(self) -> bool:
+    def take(self, patience_s: float = 0.0) -> bool:
+        """`patience_s`: a child that a killed agent had just begun to start holds it until it has started."""
+        until_s = time.monotonic() + patience_s
+        while not self._is_taken():
+            if time.monotonic() >= until_s:
+                return False
+            time.sleep(TRY_AGAIN_S)
+        with contextlib.suppress(OSError):  # a full disk: the lock holds all the same
+            os.truncate(self.fd, 0)
+            os.pwrite(self.fd, str(os.getpid()).encode(), 0)
+        return True
+
+    def _is_taken(self) -> bool:
         try:
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        with contextlib.suppress(OSError):  # a full disk: the lock holds all the same
-            os.truncate(self.fd, 0)
-            os.pwrite(self.fd, str(os.getpid()).encode(), 0)
         return True
 
     def release(self) -> None:

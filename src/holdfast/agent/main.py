@@ -27,6 +27,7 @@ from holdfast.failover.agent.state import State, Timing, booted
 
 RELEASE_S = 120.0
 STALE_S = 60.0
+STARTING_S = 1.0
 
 
 def main(argv: list[str]) -> int:
@@ -46,7 +47,7 @@ def run(options: Options) -> int:
     files.make_folder(options.run, "--run")
     lock = files.Lock(options.run)
     try:
-        if not lock.take():
+        if not lock.take(STARTING_S):
             raise Problem(f"--run {options.run}: another agent (process {lock.holder}) uses it")
         return _run_alone(options)
     finally:

@@ -93,5 +93,5 @@ def test_whatever_fails_nothing_breaks_while_workers_leave_by_choice(
         lived_through = busy_days(seed, hours, settings=RESTLESS)
         assert not lived_through.complaints, "\n".join(lived_through.complaints)
         told = [logged.event.kind for logged in lived_through.scaling.events(0)]
-        assert told.count("replacing") >= hours / 2, f"seed {seed}: almost nothing was replaced"
+        assert told.count("replacing") >= hours / 3, f"seed {seed}: almost nothing was replaced"
         prove("fleet", "scaling", hours=hours, told={kind: told.count(kind) for kind in set(told)})
