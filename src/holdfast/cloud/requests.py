@@ -101,7 +101,10 @@ def requests_of(pod: Pod) -> Amount:
     """
     spec = pod.spec
     if len(spec.containers) == 1 and not (spec.init_containers or spec.overhead or spec.resources.requests):
-        return _of_one(tuple(spec.containers[0].resources.requests.items()))
+        requests = spec.containers[0].resources.requests
+        if len(requests) == 2 and (cpu := requests.get("cpu")) and (memory := requests.get("memory")):
+            return _of_two(cpu, memory)
+        return _of_one(tuple(requests.items()))
     together = _sum(spec.containers)
     if spec.init_containers:
         sidecars: dict[str, int] = {}
@@ -123,8 +126,14 @@ def requests_of(pod: Pod) -> Amount:
 
 
 @lru_cache(maxsize=16_384)
+def _of_two(cpu: Quantity, memory: Quantity) -> Amount:
+    """Most pods ask for these two, and a cluster has few kinds of them."""
+    return Amount(_units("cpu", cpu), _units("memory", memory), 1)
+
+
+@lru_cache(maxsize=16_384)
 def _of_one(requests: tuple[tuple[str, Quantity], ...]) -> Amount:
-    """Most pods have one container, and a cluster has few kinds of them."""
+    """Most pods have one container."""
     return _amount({name: _units(name, value) for name, value in requests}, 1)
 
 

@@ -36,12 +36,13 @@ class NodeInfo:
 
     def add(self, pod: Pod) -> Owner | None:
         """The DaemonSet that owns it, if one does and it has not run to its end."""
-        phase, daemon = pod.status.phase, None
+        spec, phase, daemon = pod.spec, pod.status.phase, None
         if phase != "Running" and phase in FINISHED:
             return None
         self.pods.append(pod)
         self._requests.append(requests_of(pod))
-        if ports := host_ports(pod):
+        one = len(spec.containers) == 1 and not spec.init_containers  # most pods have no port at all
+        if (not one or spec.containers[0].ports) and (ports := host_ports(pod)):
             self.ports |= ports
         if asks(pod):
             self.asking.append(pod)

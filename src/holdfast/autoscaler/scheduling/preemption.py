@@ -5,7 +5,7 @@ which the scheduler says that it found no victims asks for a node.  What is fore
 short while, so that a scheduler that does not preempt leaves no pod without a node.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import add
@@ -61,16 +61,20 @@ def _is_lower(other: Pod, pod: Pod) -> bool:
 def foreseen(
     pods: Sequence[Pod],
     rooms: Mapping[str, Room],
-    on: Mapping[str, Sequence[Pod]],
+    running: Callable[[], Mapping[str, Sequence[Pod]]],
     topology: Topology,
     at_s: float,
 ) -> dict[str, str]:
-    """By uid: the nodes where these pods will preempt others, one on each; only where there is no room."""
-    may = [pod for pod in pods if _may_preempt(pod, at_s)] if on else []
-    if may:
+    """By uid: the nodes where these pods will preempt others, one on each; only where there is no room.
+
+    `running`: the pods of each node, asked for only where one might preempt them.
+    """
+    on: Mapping[str, Sequence[Pod]] = {}
+    may = [pod for pod in pods if _may_preempt(pod, at_s)]
+    if may and (on := running()):
         lowest = min((each.spec.priority for there in on.values() for each in there), default=0)
         may = [pod for pod in may if pod.spec.priority > lowest]
-    if not may or len(may) > FORESEEN_MAX:
+    if not may or not on or len(may) > FORESEEN_MAX:
         return {}
     found: dict[str, str] = {}
     for pod in sorted(may, key=lambda pod: -pod.spec.priority):

@@ -95,15 +95,12 @@ class Simulation:
         self._at_s, self._pods = at_s, pods
         self._worker_of = {worker.instance_id: worker for worker in workers}
         self.unbound: list[Pod] = []
-        self._on: defaultdict[str, list[Pod]] = defaultdict(list)
         self._nominated: defaultdict[str, list[Pod]] = defaultdict(list)
         """By node: pods for which the scheduler makes room there."""
         self._refused = PodTemplates()
-        on, unbound, refused = self._on, self.unbound, self._refused
-        for pod in pods:  # one pass: so many pods are more than a processor keeps at hand
-            name = pod.spec.node_name
-            if name:
-                on[name].append(pod)
+        unbound, refused = self.unbound, self._refused
+        for pod in pods:
+            if pod.spec.node_name:
                 continue
             unbound.append(pod)
             if is_unschedulable(pod):
@@ -114,6 +111,15 @@ class Simulation:
         self._stay: dict[str, str] = {}
         self._replaceable: dict[str, tuple[tuple[str, ...], str]] = {}
         self._unplaceable: dict[tuple[frozenset[str], frozenset[str]], str] = {}
+
+    @cached_property
+    def _on(self) -> dict[str, list[Pod]]:
+        """By node: all that are bound to it."""
+        on: defaultdict[str, list[Pod]] = defaultdict(list)
+        for pod in self._pods:
+            if name := pod.spec.node_name:
+                on[name].append(pod)
+        return on
 
     def pods_on(self, node_name: str) -> Sequence[Pod]:
         return self._on.get(node_name, ())
@@ -146,7 +152,7 @@ class Simulation:
             return {}
         from holdfast.autoscaler.scheduling.preemption import foreseen  # an idle tick has no use for it
 
-        return foreseen(self._refused.pods, self.rooms, self._on, self.topology, self._at_s)
+        return foreseen(self._refused.pods, self.rooms, lambda: self._on, self.topology, self._at_s)
 
     @property
     def pending(self) -> int:
