@@ -1,6 +1,7 @@
 """The watchdog alone: what it finds, what it kills and when, and what it needs for it."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -108,6 +109,27 @@ def test_commands_are_found_by_their_text_and_the_agent_is_not_one_of_them(
     protected.kill()
     assert service.wait(60) == -9
     assert agent.poll() is None
+
+
+def test_a_shell_whose_child_is_killed_first_starts_no_other(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"while :; do sleep 1000; echo again >> {tmp_path}/started; done"
+    shell = start("sh", "-c", script)
+    protected = Protected(f"pid:{shell.pid}")
+    eventually(lambda: protected.find() == 2, "the shell and its sleep")
+    child = next(pid for pid in protected.fds if pid != shell.pid)
+    protected.fds = {pid: protected.fds[pid] for pid in (child, shell.pid)}
+    send = signal.pidfd_send_signal
+
+    def slowly(fd: int, number: int) -> None:
+        send(fd, number)
+        time.sleep(0.1)
+
+    monkeypatch.setattr(signal, "pidfd_send_signal", slowly)
+    assert protected.kill() == 2
+    assert shell.wait(60) == -9
+    assert not (tmp_path / "started").exists()
 
 
 def test_a_control_group_is_killed_whole(start: Start, tmp_path: Path) -> None:

@@ -139,17 +139,25 @@ class Protected:
         return True
 
     def kill(self) -> int:
-        """Kill all that were found; how many there were.  A second call kills what is left."""
-        killed = 0
+        """Kill all that were found; how many there were.  A second call kills what is left.
+
+        All are stopped before the first is killed: a shell or a supervisor among them would see its child
+        die, and might start another one before its own turn comes.
+        """
         if self.cgroup:
             _tried(_write, os.path.join(self.cgroup, "cgroup.kill"), "1")  # an older kernel has none
+        self._send(signal.SIGSTOP)
+        return self._send(signal.SIGKILL)
+
+    def _send(self, number: int) -> int:
+        sent = 0
         for fd in list(self.fds.values()):
             try:
-                signal.pidfd_send_signal(fd, signal.SIGKILL)
-                killed += 1
+                signal.pidfd_send_signal(fd, number)
+                sent += 1
             except OSError:
                 continue
-        return killed
+        return sent
 
     def _pids(self) -> "set[int]":
         if self.kind == "pid":
