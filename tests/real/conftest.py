@@ -1,6 +1,7 @@
 """At the end of a run nothing that its parts started may be alive; and parts that several folders need."""
 
 import os
+import time
 import uuid
 from collections.abc import Iterator
 
@@ -14,6 +15,7 @@ from tools.parts.catalog.kinesis_local import KinesisLocal
 
 RUN = "HOLDFAST_TEST_RUN"
 """No name of the product's own: an agent marks what its hooks start, and would hide it from us."""
+ENDING_S = 20.0
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,9 +28,17 @@ def nothing_is_left_running() -> Iterator[None]:
     os.environ[RUN] = name.partition("=")[2]
     yield
     del os.environ[RUN]
-    left = processes_naming(name) if nothing_may_be_absent() else []
+    left = _left(name) if nothing_may_be_absent() else []
     if left:
         pytest.fail("this run left processes behind:\n  " + "\n  ".join(left), pytrace=False)
+
+
+def _left(name: str) -> list[str]:
+    """What is still there after a while: a hook whose agent was killed ends by itself, when it is done."""
+    until_s = time.monotonic() + ENDING_S
+    while (left := processes_naming(name)) and time.monotonic() < until_s:
+        time.sleep(0.2)
+    return left
 
 
 @pytest.fixture(scope="session")
