@@ -12,8 +12,12 @@ HANG_S = 600.0
 
 def processes_naming(text: str) -> list[str]:
     """Every other process with the text in its arguments, environment or working folder."""
+    return [f"{pid}: {_read(pid, 'cmdline').replace(chr(0), ' ').strip()}" for pid in pids_naming(text)]
+
+
+def pids_naming(text: str) -> list[int]:
     return [
-        f"{pid}: {_read(pid, 'cmdline').replace(chr(0), ' ').strip()}"
+        pid
         for pid in (int(entry) for entry in os.listdir("/proc") if entry.isdigit())
         if pid != os.getpid() and text in _read(pid, "cmdline") + _read(pid, "environ") + _folder(pid)
     ]

@@ -3,6 +3,7 @@
 `Fleet(folder, database=…, servers=…)` takes any database, and as many servers as wanted.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -22,6 +23,7 @@ from typing import Any
 
 from holdfast.agent import watchdog
 from tests.agent.machine import PATIENCE_S, alive, environment, eventually
+from tests.real.traces import pids_naming
 from tests.tidy.repository import ROOT
 from tools.parts.ports import free_port
 
@@ -101,10 +103,13 @@ class Machine:
         return (self.folder / "log").read_text()
 
     def close(self) -> None:
+        """With all that its hooks have started, and what these were about to start."""
         self.signal(signal.SIGKILL, *self.all)
         self.agent.wait(PATIENCE_S)
-        time.sleep(0.05)
-        self.signal(signal.SIGKILL, self.counter)
+        while left := pids_naming(f"COUNTER_FOLDER={self.folder / 'counter'}\0"):
+            with contextlib.suppress(ProcessLookupError):
+                self.signal(signal.SIGKILL, *left)
+            time.sleep(0.02)
 
 
 @dataclass
