@@ -10,6 +10,7 @@ import pytest
 from holdfast.failover.api import operations as ops
 from holdfast.failover.api.openapi import refusals
 from holdfast.failover.api.operations import OPERATIONS, Operation
+from holdfast.server.calls import PLAIN
 from holdfast.server.heads import HEAD_MAX
 from tests.server.running import Answer, Running
 from tests.server.tenancy import Tenant, tenant
@@ -164,6 +165,11 @@ def test_a_wrong_query_is_named(server: Running, shop: Tenant, query: str, names
     answer = server.raw("GET", f"/api/agents/db/history?{query}", token=shop.token)
     assert answer.code == "INVALID_REQUEST"
     assert names in str(answer.error)
+
+
+@pytest.mark.parametrize("text", ["0", "2.5", "1E+3", "5.960464477539063e-08", "-0.0"])
+def test_a_number_is_read_as_json_writes_it(text: str) -> None:
+    assert PLAIN.fullmatch(text)
 
 
 @pytest.mark.parametrize("operation", [ops.NEW_TOKEN, ops.ENROL])

@@ -13,7 +13,7 @@ from tests.deep import cases
 from tests.proof import prove
 from tests.seeds import of_this_commit
 
-YEAR, QUICK, OF_COMMIT = range(92), range(6), 6
+YEAR, QUICK, OF_COMMIT = range(96), range(6), 6
 """A year is these seeds one after the other; before each commit some of them are lived, and some others."""
 HOURS, QUICK_HOURS = 96, 24
 

@@ -14,8 +14,8 @@ from holdfast.failover.group import ID, ID_SHAPE
 from holdfast.server.bodies import decoded
 from holdfast.server.tokens import Principal
 
-PLAIN: Final = re.compile(r"[0-9][0-9.eE+]*")
-"""Python also takes `1_0`, blanks, and the digits of every script for a number."""
+PLAIN: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+"""As JSON writes them.  Python also takes `1_0`, blanks, and the digits of every script for a number."""
 
 
 @dataclass(frozen=True, slots=True)
